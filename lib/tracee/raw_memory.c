@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Reads the memory of a thread, and asks what is mapped there. */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -14,15 +12,8 @@
 /* Slower, and allowed under the same condition, but seccomp filters of containers let it pass. */
 static size_t read_file(pid_t tid, uint64_t start, void *room, size_t nr_bytes)
 {
-	char path[32];
-	cleanup_close int fd = -1;
-	ssize_t got;
-
-	if (!proc_exists(tid))
-		return 0;
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	got = fd < 0 ? -1 : pread(fd, room, nr_bytes, (off_t)start);
+	cleanup_close int fd = proc_open_task_file(tid, tid, "mem");
+	ssize_t got = fd < 0 ? -1 : pread(fd, room, nr_bytes, (off_t)start);
 	return got > 0 ? (size_t)got : 0;
 }
 

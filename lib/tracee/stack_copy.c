@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Copies the memory of a thread that a walk of its stack may need. */
-#include <fcntl.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "base/address.h"
@@ -50,15 +48,10 @@ static size_t present_bytes(pid_t tid, uint64_t start, size_t nr_bytes)
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t first = start / page;
 	uint64_t entries[PAGES_AT_ONCE];
-	cleanup_close int fd = -1;
+	cleanup_close int fd = proc_open_task_file(tid, tid, "pagemap");
 	size_t nr, present = 0;
-	char path[32];
 	ssize_t got;
 
-	if (!proc_exists(tid))
-		return 0;
-	snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	got = fd < 0 ? -1 : pread(fd, entries, sizeof(entries), (off_t)(first * sizeof(*entries)));
 	nr = got > 0 ? (size_t)got / sizeof(*entries) : 0;
 	while (present < nr && entries[present] & PAGE_IS_SOMEWHERE)
