@@ -33,6 +33,9 @@
 #define CONTEXT_ALL	UINT32_MAX
 /* The share of time without line numbers from which a note is printed. */
 #define WORTH_A_NOTE_PERCENT 5
+#define WHERE_LINES_ARE_KNOWN                                                                      \
+	"a function of Node.js is known to be at a line only where it calls another one while V8 " \
+	"interprets it"
 
 /* A file or part of one that is to be shown, with its text. */
 struct page {
@@ -203,8 +206,7 @@ static void hint_for_lines(struct err *err, const struct weights *weights)
 	name = module_short_name(module);
 	if (module->kind == MODULE_KIND_SCRIPT) {
 		err_hint(err,
-			 "of %s only the first line of each function is known: 'profc report' "
-			 "shows the functions",
+			 "%s: " WHERE_LINES_ARE_KNOWN ", and 'profc report' shows the functions",
 			 name);
 		return;
 	}
@@ -288,6 +290,44 @@ static void check_page(const struct annotation *annotation, const struct page *p
 	annotate_say_doubts(&check);
 }
 
+/* The file as a module of functions with code of their own, as those of Node.js; NULL: it is none.
+ */
+static const struct module *compiled_script(const struct profile *profile, struct str_id file)
+{
+	const char *path = profile_str(profile, file);
+
+	for (size_t i = 0; i < profile->jit.nr_sources; i++) {
+		const struct jit_source *source = &profile->jit.sources[i];
+		const struct module *module = module_table_get(profile->modules, source->module);
+
+		if (source->source == SYMBOL_SOURCE_COMPILER &&
+		    module->kind == MODULE_KIND_SCRIPT && strcmp(module->path, path) == 0)
+			return module;
+	}
+	return NULL;
+}
+
+/* Else functions that run for long in themselves would look as if they took no time. */
+static void note_unknown_lines(const struct annotation *annotation, const struct source_file *file)
+{
+	const struct source *source = annotation->source;
+	const struct profile *profile = expansion_of(annotation)->profile;
+	const struct module *module = compiled_script(profile, file->file);
+	struct tally unknown = file->self;
+	struct buf text = {0};
+
+	if (!module)
+		return;
+	for (uint32_t i = 0; i < file->nr_lines; i++)
+		tally_subtract(&unknown, &source->lines[file->first_line + i].self);
+	if (!unknown.weight)
+		return;
+	append_percent(&text, tally_percent(&unknown, &source->weights->total));
+	print_note("%s%% of the time is in %s at no known line: " WHERE_LINES_ARE_KNOWN,
+		   buf_str(&text), module_short_name(module));
+	buf_release(&text);
+}
+
 /* Once for each file, however many of its functions are shown. */
 static void check_sources(const struct annotation *annotation)
 {
@@ -296,8 +336,10 @@ static void check_sources(const struct annotation *annotation)
 
 		while (annotation->pages[first].listing.file != annotation->pages[i].listing.file)
 			first++;
-		if (first == i)
-			check_page(annotation, &annotation->pages[i]);
+		if (first != i)
+			continue;
+		check_page(annotation, &annotation->pages[i]);
+		note_unknown_lines(annotation, annotation->pages[i].listing.file);
 	}
 }
 

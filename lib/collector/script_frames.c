@@ -32,6 +32,8 @@ struct script_frames {
 	size_t nr_known, cap_known;
 	uint64_t nr_by_outcome[SCRIPT_OUTCOME_COUNT];
 	uint64_t nr_blocks_by_outcome[SCRIPT_OUTCOME_COUNT]; /* of allocations */
+	/* Functions with code of their own in samples: of which the line is known, or is not. */
+	uint64_t nr_with_line, nr_without_line;
 };
 
 struct script_frames *script_frames_new(struct profile *profile)
@@ -133,6 +135,16 @@ static void find_lock(struct script_process *process, const struct thread_hints 
 							   .id_offset = found.id_offset});
 }
 
+static void count_lines(struct script_frames *frames)
+{
+	for (size_t i = 0; i < frames->walk.nr_frames; i++) {
+		if (frames->places[i].line)
+			frames->nr_with_line++;
+		else if (!frames->places[i].is_native)
+			frames->nr_without_line++;
+	}
+}
+
 void script_frames_walk(struct script_frames *frames, const struct script_subject *subject,
 			const struct snapshot *snapshot, const struct unwind_walk *natives)
 {
@@ -150,6 +162,8 @@ void script_frames_walk(struct script_frames *frames, const struct script_subjec
 		find_lock(*subject->process, subject->hints);
 	if (frames->nr_left)
 		frames->places = script_find_places(*subject->process, snapshot, &frames->walk);
+	if (frames->nr_left && subject->hints && script_process_has_own_code(*subject->process))
+		count_lines(frames);
 	set_hints(frames, subject, outcome);
 	frames->pid = space_pid(subject->space);
 	frames->owner = *subject->owner;
@@ -251,6 +265,11 @@ void script_frames_set_counters(const struct script_frames *frames, size_t nr_la
 {
 	if (frames->nr_by_outcome[SCRIPT_NOT_COPIED])
 		profile_set_counter(frames->profile, SCRIPT_LACKING, nr_lacking);
+	if (frames->nr_with_line + frames->nr_without_line) {
+		profile_set_counter(frames->profile, "script_with_line", frames->nr_with_line);
+		profile_set_counter(frames->profile, "script_without_line",
+				    frames->nr_without_line);
+	}
 	set_outcomes(frames, "script", frames->nr_by_outcome);
 	set_outcomes(frames, "script blocks", frames->nr_blocks_by_outcome);
 }

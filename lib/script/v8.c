@@ -71,23 +71,55 @@ static uint64_t fp_of(const struct v8 *v8, const struct snapshot *snapshot,
 		      const struct script_native *natives, size_t i)
 {
 	const struct arch_regs *numbers = arch_regs(snapshot->arch);
-	uint64_t fp = natives[i + 1].sp - LINK_BYTES, own;
+	uint64_t fp = natives[i + 1].sp - LINK_BYTES, own = fp;
 
 	if (natives[i + 1].sp < LINK_BYTES)
 		return 0;
-	if (i)
-		return fp;
-	/* A leaf may be about to set it, or to store its function. */
-	return regs_get(&snapshot->regs, numbers->fp, &own) && own == fp &&
-			       natives[0].sp <= fp + (uint64_t)(int64_t)v8->fp_function
-		       ? fp
-		       : 0;
+	if (!i && !regs_get(&snapshot->regs, numbers->fp, &own))
+		return 0;
+	/* A leaf, or where a signal came, may be about to set it, or to store its function. */
+	return own == fp && natives[i].sp <= fp + (uint64_t)(int64_t)v8->fp_function ? fp : 0;
 }
 
-static void push(struct script_walk *out, uint64_t function, size_t native)
+/* Does the frame of native frame i, at `fp`, lead to that of its caller? */
+static bool is_linked(const struct snapshot *snapshot, const struct script_native *natives,
+		      size_t nr_natives, size_t i, uint64_t fp)
+{
+	uint64_t next;
+
+	return i + 2 < nr_natives && snapshot_read(snapshot, fp, &next, sizeof(next)) &&
+	       next == natives[i + 2].sp - LINK_BYTES;
+}
+
+static bool is_exit(const struct v8 *v8, const struct snapshot *snapshot, uint64_t fp)
+{
+	uint64_t mark;
+
+	return snapshot_read(snapshot, fp + (uint64_t)(int64_t)v8->fp_context, &mark,
+			     sizeof(mark)) &&
+	       (mark == v8->exit_mark || mark == v8->builtin_exit_mark);
+}
+
+/* Where the interpreter is in the bytecodes of the frame at `fp`, if it keeps that there. */
+static void find_bytecodes(const struct v8 *v8, const struct snapshot *snapshot, uint64_t fp,
+			   struct script_frame *frame)
+{
+	uint64_t bytecodes, offset;
+
+	if (!snapshot_read(snapshot, fp + (uint64_t)(int64_t)v8->fp_bytecodes, &bytecodes,
+			   sizeof(bytecodes)) ||
+	    !snapshot_read(snapshot, fp + (uint64_t)(int64_t)v8->fp_offset, &offset,
+			   sizeof(offset)) ||
+	    (offset & UINT32_MAX))
+		return;
+	frame->bytecodes = v8_object(bytecodes);
+	frame->instruction = offset >> 32;
+}
+
+static void push(struct script_walk *out, const struct script_frame *frame)
 {
 	ARRAY_GROW(out->frames, out->nr_frames, out->cap_frames);
-	out->frames[out->nr_frames++] = (struct script_frame){.code = function, .native = native};
+	out->frames[out->nr_frames++] = *frame;
 }
 
 /* False: the snapshot lacks one of its objects. */
@@ -113,19 +145,25 @@ enum script_outcome v8_walk(const struct v8 *v8, const struct snapshot *snapshot
 			    struct script_walk *out)
 {
 	enum script_outcome outcome = SCRIPT_PROVED;
+	bool is_kept = false; /* where the interpreter is, in its frames from here on */
 
 	out->nr_frames = out->leaf_state = 0;
 	out->wanted = (struct wanted_memory){.nr = 0};
 	for (size_t i = 0; i + 1 < nr_natives; i++) {
 		uint64_t fp = is_of_engine(v8, &natives[i]) ? fp_of(v8, snapshot, natives, i) : 0;
-		uint64_t function = fp ? function_of(v8, snapshot, fp) : 0;
+		struct script_frame frame = {.native = i};
 
-		if (!function)
+		if (!fp)
 			continue;
-		if (take(v8, snapshot, function, out))
-			push(out, function, i);
-		else
+		frame.code = function_of(v8, snapshot, fp);
+		if (frame.code && is_kept && natives[i].is_interpreter)
+			find_bytecodes(v8, snapshot, fp, &frame);
+		if (frame.code && take(v8, snapshot, frame.code, out))
+			push(out, &frame);
+		else if (frame.code)
 			outcome = SCRIPT_NOT_COPIED;
+		is_kept |= (frame.code || is_exit(v8, snapshot, fp)) &&
+			   is_linked(snapshot, natives, nr_natives, i, fp);
 	}
 	return outcome;
 }

@@ -18,9 +18,13 @@ struct v8 {
 	/* Its builtin functions, in its module: addresses in the file. */
 	uint64_t builtins_start, builtins_end;
 	int32_t fp_function, fp_context; /* from the frame pointer of a function */
-	uint32_t map;			 /* of each object */
-	uint32_t shared;		 /* of a function: its SharedFunctionInfo */
-	uint32_t scope, script;		 /* of that */
+	/* Likewise, of one that is interpreted: its bytecodes, and at which of them it is. */
+	int32_t fp_bytecodes, fp_offset;
+	/* In place of a context: the frame is of code that has called C++. */
+	uint64_t exit_mark, builtin_exit_mark;
+	uint32_t map;		/* of each object */
+	uint32_t shared;	/* of a function: its SharedFunctionInfo */
+	uint32_t scope, script; /* of that */
 };
 
 /* The address of the object of a pointer; 0: it is none, but a small integer, or a weak one. */
@@ -37,6 +41,10 @@ uint32_t v8_shared_bytes(const struct v8 *v8);
  * above that. A frame without these is none of a function, or is just beginning or ending: then it
  * is left out, as each frame is proved for itself. Whether that is a function indeed is for the
  * reader of its name to check.
+ *
+ * The interpreter keeps in its frame at which bytecode it is only where V8 may look at the stack:
+ * where the function has called another one, or C++ that knows of its frames. So a frame has its
+ * bytecodes if it is interpreted, and such a frame is above it.
  *
  * SCRIPT_PROVED, or SCRIPT_NOT_COPIED where the snapshot lacks the objects of some functions, which
  * are left out, and wanted like all others.

@@ -19,7 +19,10 @@ struct v8_layout {
 	struct v8_text_layout text;
 	uint32_t map_type; /* of a map: the type of its objects */
 	uint32_t script_name, script_source, script_line_ends;
+	uint32_t shared_code;	 /* of a SharedFunctionInfo: what runs its function */
+	uint32_t bytecodes_data; /* of a BytecodeArray: its first bytecode */
 	uint16_t type_function, type_shared, type_scope, type_script, type_map;
+	uint16_t type_bytecodes, type_bytes;
 };
 
 #endif

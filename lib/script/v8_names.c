@@ -13,6 +13,7 @@
 #include "script/v8.h"
 #include "script/v8_layout.h"
 #include "script/v8_lines.h"
+#include "script/v8_positions.h"
 #include "script/v8_text.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/wanted.h"
@@ -44,6 +45,9 @@ struct shared {
 	char *name, *file;	/* owned; NULL: it is a builtin, or what it led to was gone */
 	uint32_t line;
 	bool is_builtin;
+	/* Lines of its bytecodes at this address are known by this number, which no other has. */
+	uint64_t bytecodes;
+	uint32_t number;
 	struct seen seen;
 };
 
@@ -60,7 +64,9 @@ struct v8_names {
 	struct shared *shareds; /* owned */
 	size_t nr_shareds, cap_shareds;
 	struct key_map closure_at, shared_at; /* rows by address */
-	uint64_t nr_bytes;		      /* of texts that were read */
+	struct key_map lines_at; /* by numbers of bytecodes, and 1 + an offset in them */
+	uint32_t nr_bytecodes;	 /* numbers that were given */
+	uint64_t nr_bytes;	 /* of texts that were read */
 };
 
 struct v8_names *v8_names_new(const struct v8_layout *layout)
@@ -87,6 +93,7 @@ static void forget_all(struct v8_names *names)
 	names->nr_bytes = 0;
 	key_map_release(&names->closure_at);
 	key_map_release(&names->shared_at);
+	key_map_release(&names->lines_at);
 }
 
 void v8_names_free(struct v8_names *names)
@@ -347,9 +354,8 @@ static bool is_known(const struct shared *shared)
 }
 
 /* NULL: it is not there, or was not in the stop. */
-static const struct shared *find_shared(struct v8_names *names, const struct v8 *v8,
-					struct space *space, const struct snapshot *snapshot,
-					uint64_t address)
+static struct shared *find_shared(struct v8_names *names, const struct v8 *v8, struct space *space,
+				  const struct snapshot *snapshot, uint64_t address)
 {
 	struct shared found = {.scope = 0}, *shared;
 	bool is_late;
@@ -404,22 +410,66 @@ static uint64_t find_closure(struct v8_names *names, const struct v8 *v8, struct
 	return shared;
 }
 
+/* --- lines --- */
+
+/* The line of the bytecode that an interpreted frame is at; 0: it is not known. */
+static uint32_t read_line(struct v8_names *names, const struct v8 *v8, struct space *space,
+			  uint64_t address, const struct shared *shared,
+			  const struct script_frame *frame)
+{
+	const struct v8_layout *layout = &names->layout;
+	uint64_t code;
+	uint32_t position, line;
+
+	if (!v8_positions_read(layout, space, frame->bytecodes, (uint32_t)frame->instruction,
+			       &position))
+		return 0;
+	line = v8_lines_of(names->lines, layout, space, v8_object(shared->script), position);
+	/* Those that are there run this function, and did so in the stop. */
+	return space_read_memory(space, address + layout->shared_code, &code, sizeof(code)) &&
+			       v8_object(code) == frame->bytecodes &&
+			       is_still(v8, space, address, shared)
+		       ? line
+		       : 0;
+}
+
+static uint32_t find_line(struct v8_names *names, const struct v8 *v8, struct space *space,
+			  uint64_t address, struct shared *shared, const struct script_frame *frame)
+{
+	uint32_t line;
+
+	if (!frame->bytecodes)
+		return 0;
+	if (shared->bytecodes != frame->bytecodes) {
+		shared->bytecodes = frame->bytecodes;
+		shared->number = ++names->nr_bytecodes;
+	}
+	if (key_map_find(&names->lines_at, shared->number, frame->instruction + 1, &line))
+		return line;
+	line = read_line(names, v8, space, address, shared, frame);
+	if (line)
+		key_map_put(&names->lines_at, shared->number, frame->instruction + 1, line);
+	return line;
+}
+
 void v8_names_find(struct v8_names *names, const struct v8 *v8, struct space *space,
 		   const struct snapshot *snapshot, const struct script_frame *frames, size_t nr,
 		   struct script_place *places)
 {
 	if (names->nr_closures > ROWS_MAX || names->nr_shareds > ROWS_MAX ||
-	    names->nr_bytes > BYTES_MAX)
+	    names->nr_bytes > BYTES_MAX || key_map_nr(&names->lines_at) > ROWS_MAX)
 		forget_all(names);
 	for (size_t i = 0; i < nr; i++) {
 		uint64_t address = find_closure(names, v8, space, snapshot, frames[i].code);
-		const struct shared *shared =
+		struct shared *shared =
 			address ? find_shared(names, v8, space, snapshot, address) : NULL;
 
 		places[i] = (struct script_place){.is_native = true};
 		if (shared && shared->name)
-			places[i] = (struct script_place){.name = shared->name,
-							  .file = shared->file,
-							  .first_line = shared->line};
+			places[i] = (struct script_place){
+				.name = shared->name,
+				.file = shared->file,
+				.first_line = shared->line,
+				.line = find_line(names, v8, space, address, shared, &frames[i])};
 	}
 }

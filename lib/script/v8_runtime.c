@@ -22,9 +22,15 @@ enum export {
 	EXPORT_BUILTINS_BYTES,
 	EXPORT_FP_FUNCTION,
 	EXPORT_FP_CONTEXT,
+	EXPORT_FP_BYTECODES,
+	EXPORT_FP_OFFSET,
+	EXPORT_EXIT,
+	EXPORT_BUILTIN_EXIT,
 	EXPORT_MAP,
 	EXPORT_MAP_TYPE,
 	EXPORT_SHARED,
+	EXPORT_SHARED_CODE,
+	EXPORT_BYTECODES_DATA,
 	EXPORT_SCOPE,
 	EXPORT_SCRIPT,
 	EXPORT_SCRIPT_NAME,
@@ -43,6 +49,8 @@ enum export {
 	EXPORT_TYPE_SCOPE,
 	EXPORT_TYPE_SCRIPT,
 	EXPORT_TYPE_MAP,
+	EXPORT_TYPE_BYTECODES,
+	EXPORT_TYPE_BYTES,
 	EXPORT_TYPE_NONE_TEXT,
 	EXPORT_SHAPE_MASK,
 	EXPORT_SEQUENTIAL,
@@ -90,9 +98,11 @@ static bool is_below_fp(int32_t value)
 
 static bool are_plausible(const int32_t *values)
 {
-	bool is_plausible = is_below_fp(values[EXPORT_FP_FUNCTION]) &&
-			    is_below_fp(values[EXPORT_FP_CONTEXT]) && !values[EXPORT_MAP];
+	bool is_plausible = is_type(values[EXPORT_EXIT]) && is_type(values[EXPORT_BUILTIN_EXIT]) &&
+			    values[EXPORT_BYTECODES_DATA] > 0 && !values[EXPORT_MAP];
 
+	for (int i = EXPORT_FP_FUNCTION; i <= EXPORT_FP_OFFSET; i++)
+		is_plausible &= is_below_fp(values[i]);
 	for (int i = EXPORT_MAP; i <= EXPORT_EXTERNAL_RESOURCE; i++)
 		is_plausible &= is_offset(values[i]);
 	for (int i = EXPORT_TYPE_FUNCTION; i <= EXPORT_ONE_BYTE; i++)
@@ -105,6 +115,8 @@ static struct v8_layout layout_of(const int32_t *values)
 {
 	return (struct v8_layout){
 		.map_type = (uint32_t)values[EXPORT_MAP_TYPE],
+		.shared_code = (uint32_t)values[EXPORT_SHARED_CODE],
+		.bytecodes_data = (uint32_t)values[EXPORT_BYTECODES_DATA],
 		.script_name = (uint32_t)values[EXPORT_SCRIPT_NAME],
 		.script_source = (uint32_t)values[EXPORT_SCRIPT_SOURCE],
 		.script_line_ends = (uint32_t)values[EXPORT_LINE_ENDS],
@@ -123,6 +135,8 @@ static struct v8_layout layout_of(const int32_t *values)
 		.type_scope = (uint16_t)values[EXPORT_TYPE_SCOPE],
 		.type_script = (uint16_t)values[EXPORT_TYPE_SCRIPT],
 		.type_map = (uint16_t)values[EXPORT_TYPE_MAP],
+		.type_bytecodes = (uint16_t)values[EXPORT_TYPE_BYTECODES],
+		.type_bytes = (uint16_t)values[EXPORT_TYPE_BYTES],
 		.text.end = (uint16_t)values[EXPORT_TYPE_NONE_TEXT],
 		.text.shape_mask = (uint16_t)values[EXPORT_SHAPE_MASK],
 		.text.sequential = (uint16_t)values[EXPORT_SEQUENTIAL],
@@ -190,6 +204,12 @@ static bool set_version(struct script_found *found, const int32_t *values)
 	return false;
 }
 
+/* Numbers in frames are kept apart from pointers by their lowest bit. */
+static uint64_t mark_of(int32_t type)
+{
+	return (uint64_t)type << 1;
+}
+
 static void *recognise(struct space *space, const struct script_module *module,
 		       struct script_found *found)
 {
@@ -211,6 +231,10 @@ static void *recognise(struct space *space, const struct script_module *module,
 	engine = xcalloc(1, sizeof(*engine));
 	engine->v8 = (struct v8){.fp_function = values[EXPORT_FP_FUNCTION],
 				 .fp_context = values[EXPORT_FP_CONTEXT],
+				 .fp_bytecodes = values[EXPORT_FP_BYTECODES],
+				 .fp_offset = values[EXPORT_FP_OFFSET],
+				 .exit_mark = mark_of(values[EXPORT_EXIT]),
+				 .builtin_exit_mark = mark_of(values[EXPORT_BUILTIN_EXIT]),
 				 .shared = (uint32_t)values[EXPORT_SHARED],
 				 .scope = (uint32_t)values[EXPORT_SCOPE],
 				 .script = (uint32_t)values[EXPORT_SCRIPT]};
@@ -293,9 +317,15 @@ const struct script_runtime v8_runtime = {
 			    "_ZN2v88internal7Isolate27CurrentEmbeddedBlobCodeSizeEv",
 		    [EXPORT_FP_FUNCTION] = "v8dbg_off_fp_function",
 		    [EXPORT_FP_CONTEXT] = "v8dbg_off_fp_context_or_frame_type",
+		    [EXPORT_FP_BYTECODES] = "v8dbg_off_fp_bytecode_array",
+		    [EXPORT_FP_OFFSET] = "v8dbg_off_fp_bytecode_offset",
+		    [EXPORT_EXIT] = "v8dbg_frametype_ExitFrame",
+		    [EXPORT_BUILTIN_EXIT] = "v8dbg_frametype_BuiltinExitFrame",
 		    [EXPORT_MAP] = "v8dbg_class_HeapObject__map__Map",
 		    [EXPORT_MAP_TYPE] = "v8dbg_class_Map__instance_type__uint16_t",
 		    [EXPORT_SHARED] = "v8dbg_class_JSFunction__shared__SharedFunctionInfo",
+		    [EXPORT_SHARED_CODE] = "v8dbg_class_SharedFunctionInfo__function_data__Object",
+		    [EXPORT_BYTECODES_DATA] = "v8dbg_class_BytecodeArray__data__uintptr_t",
 		    [EXPORT_SCOPE] = "v8dbg_class_SharedFunctionInfo__name_or_scope_info__Object",
 		    [EXPORT_SCRIPT] =
 			    "v8dbg_class_SharedFunctionInfo__script_or_debug_info__HeapObject",
@@ -316,6 +346,8 @@ const struct script_runtime v8_runtime = {
 		    [EXPORT_TYPE_SCOPE] = "v8dbg_type_ScopeInfo__SCOPE_INFO_TYPE",
 		    [EXPORT_TYPE_SCRIPT] = "v8dbg_type_Script__SCRIPT_TYPE",
 		    [EXPORT_TYPE_MAP] = "v8dbg_type_Map__MAP_TYPE",
+		    [EXPORT_TYPE_BYTECODES] = "v8dbg_type_BytecodeArray__BYTECODE_ARRAY_TYPE",
+		    [EXPORT_TYPE_BYTES] = "v8dbg_type_ByteArray__BYTE_ARRAY_TYPE",
 		    [EXPORT_TYPE_NONE_TEXT] = "v8dbg_FirstNonstringType",
 		    [EXPORT_SHAPE_MASK] = "v8dbg_StringRepresentationMask",
 		    [EXPORT_SEQUENTIAL] = "v8dbg_SeqStringTag",

@@ -58,6 +58,109 @@ for (let n = 0; Date.now() < end; n++) {
 }
 """
 
+# One function calls another one at two lines, which know their shares.
+CALLS = """'use strict';
+function cpu() { return process.cpuUsage().user + process.cpuUsage().system; }
+function busy(until) {
+    let n = 0;
+    while (cpu() < until) for (let i = 0; i < 20000; i++) n = (n * 31 + i) % 1000003;
+    return n;
+}
+function main() {
+    busy(cpu() + 600000);
+    for (let i = 0; i < 4; i++)
+        if (i > 1)
+            // Twice.
+            busy(cpu() + 200000);
+}
+main();
+"""
+
+# Calls of all kinds, at lines that the program itself tells.
+WITNESS = """'use strict';
+const seen = new Set();
+Error.prepareStackTrace = (error, sites) => sites;
+function note() {
+    for (const site of new Error().stack)
+        if (site.getFileName() === __filename)
+            seen.add((site.getFunctionName() || '(anonymous)') + ' ' + site.getLineNumber());
+}
+function spin(ms) {
+    note();
+    const end = Date.now() + ms;
+    while (Date.now() < end);
+    return ms;
+}
+function plain() {
+    const object = {
+        get value() { return spin(2); },
+        valueOf() {
+            return spin(2);
+        },
+    };
+    let sum = object.value
+        + object;
+    sum += [spin(1),
+        spin(2)].length;
+    return sum +
+        spin(1);
+}
+class Thing {
+    constructor() { this.a = spin(2);
+        this.b = this.more();
+    }
+    more() {
+        return [3, 1, 2]
+            .map(function mapped(v) { return v + spin(1); })
+            .sort(function sorted(a, b) {
+                spin(1);
+                return a - b;
+            })
+            .length;
+    }
+}
+function* generate() {
+    yield spin(2);
+    yield
+    spin(2);
+}
+async function wait() {
+    spin(2);
+    await new Promise(function run(done) {
+        spin(1);
+        setImmediate(done);
+    });
+    spin(3);
+}
+function caught(k) {
+    try {
+        if (k % 2) spin(1); else
+            throw spin(2);
+    } catch (e) {
+        spin(2);
+    } finally {
+        spin(1);
+    }
+}
+function revive(key, value) { return key === 'a' ? spin(1) : value; }
+async function main() {
+    const end = Date.now() + 2500;
+    for (let k = 0; Date.now() < end; k++) {
+        plain();
+        new Thing();
+        for (const ms of generate())
+            spin(ms || 1);
+        await wait();
+        caught(k);
+        JSON.parse('{"a": 1}',
+            revive);
+        'abc'.replace(/b/, function replaced() { spin(1); return ''; });
+    }
+    for (const place of seen) console.log(place);
+}
+main();
+"""
+
 
 class Node(LiveCase):
     def setUp(self):
@@ -124,10 +227,43 @@ class Node(LiveCase):
         recording = record(self.directory, [self.node, self.script(SHARES)])
         self.assertIn("has inlined into it", profc("report", "-i", recording.path).stdout)
         self.assertIn("Node.js", profc("info", "-i", recording.path).stdout)
-        said = profc("annotate", "-i", recording.path, "app.js", status=None)
-        self.assertIn("only the first line of each function is known", said.stderr)
         counters = json.loads(recording.info("--json"))["counters"]
         self.assertGreater(counters["script_proved"], 5 * counters.get("script_not_copied", 0))
+
+    def test_interpreted_callers_have_the_lines_of_their_calls(self):
+        path = self.script(CALLS)
+        recording = record(self.directory, [self.node, path])
+        rows = {(row["function"], row["line"]): row for row in recording.rows("--by", "line")
+                if row["file"] == path}
+        whole = recording.function("main", "--by", "script")["total_ns"]
+        for line, share in ((9, 60), (13, 40)):
+            row = rows["main", line]
+            half = 100 * row["total_ci_pct"] * recording.report()["total_ns"] / whole / 100
+            self.assertWithin(100 * row["total_ns"] / whole, share, max(3, 1.5 * half), rows)
+        self.assertEqual({line for name, line in rows if name == "main"} - {None}, {9, 13}, rows)
+        # What V8 has compiled has the time, and is at no line.
+        self.assertGreater(rows["busy", None]["self_ns"], 0.7 * whole)
+        shown = profc("annotate", "-i", recording.path, "app.js")
+        self.assertRegex(shown.stdout, r"\n +[\d.]+ +[\d.]+ +9 +busy\(")
+        self.assertIn("only where it calls another one while V8 interprets it", shown.stderr)
+        counters = json.loads(recording.info("--json"))["counters"]
+        self.assertGreater(counters["script_with_line"], 0)
+        self.assertGreater(counters["script_without_line"], 0)
+
+    def test_lines_are_those_of_node(self):
+        """What it says of the same calls itself; nothing is compiled, so all have lines."""
+        path = self.script(WITNESS)
+        recording = record(self.directory, [self.node, "--no-opt", "--no-sparkplug", path])
+        witness = set(recording.stdout.splitlines())
+        self.assertGreater(len(witness), 30)
+        rows = [row for row in recording.rows("--by", "line", "--function", "^spin$")
+                if row["file"] == path and row["function"] not in ("spin", "note")]
+        known = {f"{row['function'].split('.')[-1]} {row['line']}" for row in rows if row["line"]}
+        self.assertLessEqual(known, witness)
+        self.assertGreater(len(known), 20)
+        # The interpreter may begin or end a function: then its caller's line is known, not its own.
+        unknown = sum(row["total_ns"] for row in rows if not row["line"])
+        self.assertLess(unknown, 0.1 * sum(row["total_ns"] for row in rows))
 
     def test_dump_shows_them(self):
         with Running([self.node, self.script(MERGED)]) as node:

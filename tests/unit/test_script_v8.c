@@ -9,6 +9,7 @@
 #include "script/v8_layout.h"
 #include "script/v8_lines.h"
 #include "script/v8_names.h"
+#include "script/v8_positions.h"
 #include "script/v8_text.h"
 #include "snapshot/snapshot.h"
 #include "tests/unit/unit.h"
@@ -20,6 +21,10 @@ static const struct v8 v8 = {.builtins_start = BUILTINS,
 			     .builtins_end = BUILTINS + 0x1000,
 			     .fp_function = -16,
 			     .fp_context = -8,
+			     .fp_bytecodes = -32,
+			     .fp_offset = -40,
+			     .exit_mark = 6,
+			     .builtin_exit_mark = 42,
 			     .shared = 24,
 			     .scope = 16,
 			     .script = 32};
@@ -36,6 +41,8 @@ enum {
 	TYPE_MAP = 0xb0,
 	TYPE_SHARED,
 	TYPE_SCOPE,
+	TYPE_BYTECODES,
+	TYPE_BYTES,
 	TYPE_FUNCTION = 0x800,
 };
 
@@ -43,6 +50,8 @@ static const struct v8_layout layout = {.map_type = 12,
 					.script_name = 16,
 					.script_source = 8,
 					.script_line_ends = 56,
+					.shared_code = 8,
+					.bytecodes_data = 54,
 					.text.length = 12,
 					.text.characters = 16,
 					.text.thin_actual = 16,
@@ -56,6 +65,8 @@ static const struct v8_layout layout = {.map_type = 12,
 					.type_scope = TYPE_SCOPE,
 					.type_script = TYPE_SCRIPT,
 					.type_map = TYPE_MAP,
+					.type_bytecodes = TYPE_BYTECODES,
+					.type_bytes = TYPE_BYTES,
 					.text.end = 0x80,
 					.text.shape_mask = 7,
 					.text.sequential = 0,
@@ -219,6 +230,104 @@ TEST(v8_walk, takes_a_leaf_that_is_neither_beginning_nor_ending)
 	}
 }
 
+/* Where a signal came to a function that has no frame yet, there is one of an earlier call. */
+TEST(v8_walk, takes_no_frame_below_the_stack_pointer)
+{
+	struct stack stack = make_stack();
+	struct script_walk out = {0};
+
+	put_functions(&stack);
+	copy_objects(&stack);
+	stack.natives[1].sp = stack.natives[2].sp - 24;
+	assert_int_equal(v8_walk(&v8, &stack.snapshot, stack.natives, NR_NATIVES, &out),
+			 SCRIPT_PROVED);
+	assert_int_equal(out.nr_frames, 1);
+	assert_int_equal(out.frames[0].native, 2);
+	script_walk_release(&out);
+	snapshot_release(&stack.snapshot);
+}
+
+#define OBJECT UINT64_C(0x5001)
+
+/* The function at native frame 2 is interpreted, at one of its bytecodes; frame 1 is a builtin. */
+static void put_bytecodes(struct stack *stack)
+{
+	uint64_t fp = stack->natives[3].sp - 16;
+
+	put_functions(stack);
+	copy_objects(stack);
+	stack->natives[2].is_generated = false;
+	stack->natives[2].is_interpreter = true;
+	stack->natives[2].address = BUILTINS + 0x20;
+	put(stack, fp - 32, OBJECT);
+	put(stack, fp - 40, UINT64_C(0x3b) << 32);
+	put(stack, stack->natives[2].sp - 16, fp);
+}
+
+/* Walk, and tell which bytecodes the last function has, that of native frame 2. */
+static uint64_t bytecodes_in(struct stack *stack, uint64_t *offset)
+{
+	struct script_walk out = {0};
+	uint64_t bytecodes;
+
+	v8_walk(&v8, &stack->snapshot, stack->natives, NR_NATIVES, &out);
+	assert_in_range(out.nr_frames, 1, 2);
+	assert_int_equal(out.frames[out.nr_frames - 1].native, 2);
+	bytecodes = out.frames[out.nr_frames - 1].bytecodes;
+	*offset = out.frames[out.nr_frames - 1].instruction;
+	script_walk_release(&out);
+	snapshot_release(&stack->snapshot);
+	return bytecodes;
+}
+
+TEST(v8_walk, interpreted_function_that_called_another_has_its_bytecode)
+{
+	struct stack stack = make_stack();
+	uint64_t offset;
+
+	put_bytecodes(&stack);
+	assert_int_equal(bytecodes_in(&stack, &offset), OBJECT - 1);
+	assert_int_equal(offset, 0x3b);
+}
+
+TEST(v8_walk, so_has_one_that_called_into_cxx)
+{
+	static const uint64_t marks[] = {6, 42};
+
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
+		struct stack stack = make_stack();
+		uint64_t offset;
+
+		put_bytecodes(&stack);
+		put(&stack, stack.natives[2].sp - 24, marks[i]);
+		assert_int_equal(bytecodes_in(&stack, &offset), OBJECT - 1);
+	}
+}
+
+/* The place in its frame is that of an earlier call while it runs bytecodes that call nothing. */
+TEST(v8_walk, no_other_function_has_its_bytecode)
+{
+	enum change { OTHER_MARK, NO_LINK, MADE_CODE, NO_NUMBER, NO_POINTER, NR_CHANGES };
+
+	for (enum change change = 0; change < NR_CHANGES; change++) {
+		struct stack stack = make_stack();
+		uint64_t fp = stack.natives[3].sp - 16, offset;
+
+		put_bytecodes(&stack);
+		if (change == OTHER_MARK)
+			put(&stack, stack.natives[2].sp - 24, 2);
+		if (change == NO_LINK)
+			put(&stack, stack.natives[2].sp - 16, fp + 8);
+		stack.natives[2].is_generated = change == MADE_CODE;
+		stack.natives[2].is_interpreter = change != MADE_CODE;
+		if (change == NO_NUMBER)
+			put(&stack, fp - 40, OBJECT);
+		if (change == NO_POINTER)
+			put(&stack, fp - 32, UINT64_C(0x3b) << 32);
+		assert_int_equal(bytecodes_in(&stack, &offset), 0);
+	}
+}
+
 /* Where C++ is the leaf, its frame pointer is anything; the chain begins some words above. */
 TEST(v8_walk, finds_what_is_missing_from_the_stack_alone)
 {
@@ -269,6 +378,67 @@ TEST(v8_walk, ends_whatever_is_on_the_stack)
 	}
 }
 
+/* --- positions --- */
+
+/* Of `function mid()`, as Node.js 20 has it: it begins at 234, and calls at 264. */
+static const uint8_t table_of_mid[] = {0x01, 0xac, 0x07, 0x02, 0x48, 0x06,
+				       0x1c, 0x07, 0x14, 0x14, 0x54};
+
+static uint32_t position_at(const uint8_t *table, size_t nr_bytes, uint32_t offset)
+{
+	uint32_t position;
+
+	return v8_positions_find(table, nr_bytes, offset, &position) ? position : UINT32_MAX;
+}
+
+TEST(v8_positions, are_those_of_the_last_entry_before)
+{
+	static const struct {
+		uint32_t offset, position;
+	} cases[] = {{0, 252}, {2, 252},  {3, 259},  {5, 259},
+		     {6, 264}, {15, 264}, {16, 285}, {UINT32_MAX, 285}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(position_at(table_of_mid, sizeof(table_of_mid), cases[i].offset),
+				 cases[i].position);
+}
+
+TEST(v8_positions, damaged_table_has_none)
+{
+	static const uint8_t cases[][12] = {
+		{0x01, 0xac, 0x07, 0x02},				/* half an entry */
+		{0x01, 0xac, 0x87},					/* half a number */
+		{0x01, 0x40, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00, 0x02}, /* a long one */
+		{0x01, 0xfe, 0xff, 0xff, 0xff, 0x7f},			/* a high position */
+		{0x01, 0xff, 0xff, 0xff, 0xff, 0x7f},			/* a negative one */
+		{0x01, 0x00, 0x02, 0x01}, /* V8 has no position of this entry */
+	};
+	static const size_t nr_bytes[] = {4, 3, 9, 6, 6, 4};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(position_at(cases[i], nr_bytes[i], 5), UINT32_MAX);
+	assert_int_equal(position_at(table_of_mid, 0, 5), UINT32_MAX);
+}
+
+/* Every byte of the table with every value, and every length of it. */
+TEST(v8_positions, end_whatever_the_table_has)
+{
+	for (size_t nr = 0; nr <= sizeof(table_of_mid); nr++) {
+		for (size_t at = 0; at < nr; at++) {
+			for (unsigned int value = 0; value < 256; value++) {
+				uint8_t *table = xcalloc(nr, 1);
+				uint32_t position;
+
+				memcpy(table, table_of_mid, nr);
+				table[at] = (uint8_t)value;
+				if (v8_positions_find(table, nr, 6, &position))
+					assert_in_range(position, 0, INT32_MAX / 2);
+				free(table);
+			}
+		}
+	}
+}
+
 /* --- names --- */
 
 enum object {
@@ -280,6 +450,8 @@ enum object {
 	MAP_OF_TEXTS,
 	MAP_OF_OTHER_TEXTS,
 	MAP_OF_ODDBALLS,
+	MAP_OF_BYTECODES,
+	MAP_OF_BYTES,
 	FUNCTION,
 	SHARED,
 	SCOPE,
@@ -289,6 +461,8 @@ enum object {
 	FILE_NAME,
 	SOURCE,
 	ODDBALL,
+	BYTECODES,
+	POSITIONS,
 	OTHER,
 	NR_OBJECTS,
 };
@@ -328,6 +502,11 @@ static void put_text(struct fixture *fixture, enum object object, const char *te
 	memcpy((uint8_t *)fixture->objects[object] + layout.text.characters, text, length);
 }
 
+/* It begins at 15; its bytecodes 0 to 5 are of the end of its first line, those from 6 on of its
+ * next one.
+ */
+static const uint8_t table_of_area[] = {0x01, 0x40, 0x02, 0x28, 0x0c, 0x24};
+
 /* A function with one variable in a context, a name, and another one that was guessed. */
 #define FLAGS (2 | 3 << 12 | 1 << 14)
 
@@ -342,6 +521,15 @@ static void put_objects(struct fixture *fixture)
 	put_map(fixture, MAP_OF_SCRIPTS, TYPE_SCRIPT);
 	put_map(fixture, MAP_OF_TEXTS, TYPE_TEXT);
 	put_map(fixture, MAP_OF_ODDBALLS, TYPE_ODDBALL);
+	put_map(fixture, MAP_OF_BYTECODES, TYPE_BYTECODES);
+	put_map(fixture, MAP_OF_BYTES, TYPE_BYTES);
+	objects[SHARED][1] = pointer(fixture, BYTECODES);
+	objects[BYTECODES][0] = pointer(fixture, MAP_OF_BYTECODES);
+	objects[BYTECODES][1] = small(17);
+	objects[BYTECODES][4] = pointer(fixture, POSITIONS);
+	objects[POSITIONS][0] = pointer(fixture, MAP_OF_BYTES);
+	objects[POSITIONS][1] = small(sizeof(table_of_area));
+	memcpy(&objects[POSITIONS][2], table_of_area, sizeof(table_of_area));
 	objects[FUNCTION][0] = pointer(fixture, MAP_OF_FUNCTIONS);
 	objects[FUNCTION][3] = pointer(fixture, SHARED);
 	objects[SHARED][0] = pointer(fixture, MAP_OF_SHARED);
@@ -480,6 +668,70 @@ TEST_WITH(struct fixture *fixture, v8_lines, are_counted_where_v8_has_not_found_
 	put_text(fixture, OTHER, "\n\r\n\n");
 	assert_int_equal(line_of(fixture, lines, 4), 4);
 	v8_lines_free(lines);
+}
+
+/* The line of a frame that keeps this offset, a number of the first bytecode on. */
+static uint32_t line_at(struct fixture *fixture, enum object bytecodes, uint64_t kept_offset)
+{
+	const struct script_frame frame = {.code = (uintptr_t)fixture->objects[FUNCTION],
+					   .bytecodes = (uintptr_t)fixture->objects[bytecodes],
+					   .instruction = kept_offset};
+	struct script_place place;
+
+	take_snapshot(fixture, 1, REGION_WANTED);
+	v8_names_find(fixture->names, &v8, fixture->space, &fixture->snapshot, &frame, 1, &place);
+	assert_false(place.is_native);
+	assert_int_equal(place.first_line, 3);
+	return place.line;
+}
+
+TEST_WITH(struct fixture *fixture, v8_names, interpreted_function_has_the_line_of_its_bytecode)
+{
+	assert_int_equal(find(fixture).line, 0);
+	assert_int_equal(line_at(fixture, BYTECODES, 53), 3);
+	assert_int_equal(line_at(fixture, BYTECODES, 53 + 5), 3);
+	assert_int_equal(line_at(fixture, BYTECODES, 53 + 6), 4);
+	assert_int_equal(line_at(fixture, BYTECODES, 53 + 16), 4);
+	/* None of its bytecodes. */
+	assert_int_equal(line_at(fixture, BYTECODES, 52), 0);
+	assert_int_equal(line_at(fixture, BYTECODES, 53 + 17), 0);
+	assert_int_equal(line_at(fixture, BYTECODES, UINT32_MAX), 0);
+}
+
+/* What the frame leads to is not what its function runs, or no more. */
+TEST_WITH(struct fixture *fixture, v8_names, bytecodes_of_no_function_have_no_line)
+{
+	memcpy(fixture->objects[OTHER], fixture->objects[BYTECODES], sizeof(*fixture->objects));
+	assert_int_equal(line_at(fixture, OTHER, 53), 0);
+	fixture->objects[SHARED][1] = pointer(fixture, OTHER);
+	assert_int_equal(line_at(fixture, OTHER, 53), 3);
+	assert_int_equal(line_at(fixture, BYTECODES, 53), 0);
+	/* V8 has compiled it. */
+	fixture->objects[SHARED][1] = pointer(fixture, SCOPE);
+	assert_int_equal(line_at(fixture, OTHER, 53 + 6), 0);
+}
+
+TEST_WITH(struct fixture *fixture, v8_names, table_that_is_none_has_no_line)
+{
+	uint64_t(*objects)[NR_WORDS] = fixture->objects;
+
+	objects[BYTECODES][4] = pointer(fixture, SCOPE);
+	assert_int_equal(line_at(fixture, BYTECODES, 53), 0);
+	objects[BYTECODES][4] = small(7);
+	assert_int_equal(line_at(fixture, BYTECODES, 53), 0);
+	objects[BYTECODES][4] = pointer(fixture, POSITIONS);
+	objects[POSITIONS][0] = pointer(fixture, MAP_OF_SCOPES);
+	assert_int_equal(line_at(fixture, BYTECODES, 53), 0);
+	objects[POSITIONS][0] = pointer(fixture, MAP_OF_BYTES);
+	objects[POSITIONS][1] = small((1 << 16) + 1);
+	assert_int_equal(line_at(fixture, BYTECODES, 53), 0);
+	objects[POSITIONS][1] = small(0);
+	assert_int_equal(line_at(fixture, BYTECODES, 53), 0);
+	objects[POSITIONS][1] = small(sizeof(table_of_area));
+	objects[BYTECODES][0] = pointer(fixture, MAP_OF_BYTES);
+	assert_int_equal(line_at(fixture, BYTECODES, 53), 0);
+	objects[BYTECODES][0] = pointer(fixture, MAP_OF_BYTECODES);
+	assert_int_equal(line_at(fixture, BYTECODES, 53), 3);
 }
 
 /* The native frame of a builtin function says more. */
@@ -623,5 +875,15 @@ TEST_WITH(struct fixture *fixture, v8_names, any_objects_end)
 				k % 2 ? pointer(fixture, (random >> 50) % NR_OBJECTS) : random;
 		}
 		place_at(fixture, i);
+		if (!find(fixture).is_native) {
+			const struct script_frame frame = {
+				.code = (uintptr_t)fixture->objects[FUNCTION],
+				.bytecodes = (uintptr_t)fixture->objects[BYTECODES],
+				.instruction = 53 + random % 16};
+			struct script_place place;
+
+			v8_names_find(fixture->names, &v8, fixture->space, &fixture->snapshot,
+				      &frame, 1, &place);
+		}
 	}
 }
