@@ -146,17 +146,52 @@ static void note_shared_code(const struct annotation *annotation, const bool *wa
 	}
 }
 
+/* The file as a module of functions with code of their own, as those of Node.js; NULL: it is none.
+ */
+static const struct module *compiled_script(const struct profile *profile, struct str_id file)
+{
+	const char *path = profile_str(profile, file);
+
+	for (size_t i = 0; i < profile->jit.nr_sources; i++) {
+		const struct jit_source *source = &profile->jit.sources[i];
+		const struct module *module = module_table_get(profile->modules, source->module);
+
+		if (source->source == SYMBOL_SOURCE_COMPILER &&
+		    module->kind == MODULE_KIND_SCRIPT && strcmp(module->path, path) == 0)
+			return module;
+	}
+	return NULL;
+}
+
+/* The same of the first function that the word names. */
+static const struct module *compiled_script_of(const struct expansion *expansion,
+					       const bool *wanted)
+{
+	const struct module *module = NULL;
+
+	for (uint32_t i = 0; i < expansion->nr_labels && !module; i++) {
+		const struct function *function = wanted[i] ? label_function(expansion, i) : NULL;
+
+		if (function)
+			module = compiled_script(expansion->profile, function->file);
+	}
+	return module;
+}
+
 static int fail_without_lines(const struct annotation *annotation, const char *word,
 			      const bool *wanted, struct err *err)
 {
 	const char *file = source_python_file(expansion_of(annotation), wanted);
+	const struct module *script = compiled_script_of(expansion_of(annotation), wanted);
 
 	if (file) {
 		err_set(err, ERR_NOT_FOUND, "the source of '%s' was not found in %s", word, file);
 		err_hint(err, "'profc report --callees' with its name shows what it called");
 	} else {
 		err_set(err, ERR_NOT_FOUND, "the source lines of '%s' are unknown", word);
-		err_hint(err, "with --asm its instructions are shown");
+		err_hint(err, script ? WHERE_LINES_ARE_KNOWN ", and 'profc report --callees' with "
+							     "its name shows what it called"
+				     : "with --asm its instructions are shown");
 	}
 	return ERR_NOT_FOUND;
 }
@@ -288,23 +323,6 @@ static void check_page(const struct annotation *annotation, const struct page *p
 		check.last_line =
 			annotation->source->lines[file->first_line + file->nr_lines - 1].line;
 	annotate_say_doubts(&check);
-}
-
-/* The file as a module of functions with code of their own, as those of Node.js; NULL: it is none.
- */
-static const struct module *compiled_script(const struct profile *profile, struct str_id file)
-{
-	const char *path = profile_str(profile, file);
-
-	for (size_t i = 0; i < profile->jit.nr_sources; i++) {
-		const struct jit_source *source = &profile->jit.sources[i];
-		const struct module *module = module_table_get(profile->modules, source->module);
-
-		if (source->source == SYMBOL_SOURCE_COMPILER &&
-		    module->kind == MODULE_KIND_SCRIPT && strcmp(module->path, path) == 0)
-			return module;
-	}
-	return NULL;
 }
 
 /* Else functions that run for long in themselves would look as if they took no time. */

@@ -246,6 +246,8 @@ class Node(LiveCase):
         shown = profc("annotate", "-i", recording.path, "app.js")
         self.assertRegex(shown.stdout, r"\n +[\d.]+ +[\d.]+ +9 +busy\(")
         self.assertIn("only where it calls another one while V8 interprets it", shown.stderr)
+        said = profc("annotate", "-i", recording.path, "busy", status=None)
+        self.assertIn("only where it calls another one while V8 interprets it", said.stderr)
         counters = json.loads(recording.info("--json"))["counters"]
         self.assertGreater(counters["script_with_line"], 0)
         self.assertGreater(counters["script_without_line"], 0)
