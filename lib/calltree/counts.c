@@ -318,7 +318,7 @@ struct counts *counts_new_since(const struct selection *selection, const struct 
 
 	counts->selection = selection;
 	counts->owners = find_owners(profile);
-	if (profile->probes.nr_counts > 0)
+	if (profile->probes.nr_counts > 0 && !selection->expansion->is_of_samples)
 		counts->state = COUNTS_FILTERED;
 	if (counts->state != COUNTS_NONE && is_countable(selection, since))
 		add_rows(counts, since);

@@ -165,12 +165,31 @@ static struct level pseudo_level(struct expander *expander, enum label_kind kind
 	return make_level(expander, &label, STR_EMPTY, 0);
 }
 
-struct expansion *expansion_new(const struct profile *profile, bool fold_inlines)
+/* Which frames are in stacks or waits; the caller frees it. */
+static bool *frames_of_samples(const struct profile *profile)
+{
+	const struct profile_waits *waits = profile_waits(profile);
+	uint32_t nr = stack_trie_nr(profile->stacks);
+	bool *is_used = xcalloc(profile->nr_frames + 1, sizeof(*is_used));
+
+	for (uint32_t id = 1; id < nr; id++)
+		is_used[stack_trie_frame(profile->stacks, (struct stack_id){id}).v] = true;
+	for (size_t i = 0; i < waits->nr; i++) {
+		if (waits->rows[i].place.v != WAIT_NO_PLACE.v)
+			is_used[waits->rows[i].place.v] = true;
+	}
+	return is_used;
+}
+
+/* `is_wanted`: by frame; NULL: all. */
+static struct expansion *expand(const struct profile *profile, bool fold_inlines,
+				const bool *is_wanted)
 {
 	struct expansion *out = xcalloc(1, sizeof(*out));
 	struct expander expander = {.out = out};
 
 	out->profile = profile;
+	out->is_of_samples = is_wanted != NULL;
 	out->frames = xcalloc(profile->nr_frames, sizeof(*out->frames));
 	out->unattributed = pseudo_level(&expander, LABEL_UNATTRIBUTED, 0);
 	out->no_stack = pseudo_level(&expander, LABEL_NO_STACK, 0);
@@ -181,11 +200,25 @@ struct expansion *expansion_new(const struct profile *profile, bool fold_inlines
 	out->page_fault = pseudo_level(&expander, LABEL_PAGE_FAULT, 0);
 	for (int end = 0; end < STACK_END_COUNT; end++)
 		out->truncated[end] = pseudo_level(&expander, LABEL_TRUNCATED, (uint64_t)end);
-	for (uint32_t frame = 0; frame < profile->nr_frames; frame++)
-		expand_frame(&expander, frame, fold_inlines);
+	for (uint32_t frame = 0; frame < profile->nr_frames; frame++) {
+		if (!is_wanted || is_wanted[frame])
+			expand_frame(&expander, frame, fold_inlines);
+	}
 	index_set_release(&expander.label_set);
 	index_set_release(&expander.place_set);
 	return out;
+}
+
+struct expansion *expansion_new(const struct profile *profile, bool fold_inlines)
+{
+	return expand(profile, fold_inlines, NULL);
+}
+
+struct expansion *expansion_new_of_samples(const struct profile *profile)
+{
+	cleanup_free bool *is_used = frames_of_samples(profile);
+
+	return expand(profile, false, is_used);
 }
 
 void expansion_free(struct expansion *expansion)

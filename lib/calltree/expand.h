@@ -85,6 +85,7 @@ struct expansion {
 	struct frame_levels *frames; /* by frame_id */
 	struct level unattributed, no_stack, indirect, unsampled, hidden, page_fault, native;
 	struct level truncated[STACK_END_COUNT]; /* by enum stack_end */
+	bool is_of_samples;			 /* expansion_new_of_samples() made it */
 };
 
 /*
@@ -93,6 +94,11 @@ struct expansion {
  * call in it.
  */
 struct expansion *expansion_new(const struct profile *profile, bool fold_inlines);
+/*
+ * The same without frames that are in no stack and no wait, which are those of counted functions:
+ * there may be a hundred thousand of them. With it no counts are known (counts.h).
+ */
+struct expansion *expansion_new_of_samples(const struct profile *profile);
 void expansion_free(struct expansion *expansion);
 
 /*

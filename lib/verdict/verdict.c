@@ -190,7 +190,7 @@ struct verdict *verdict_of_weights(const struct weights *cpu, const struct flat 
 struct verdict *verdict_of_profile(const struct profile *profile)
 {
 	const struct filter everything = {.from_ns = 0};
-	struct expansion *expansion = expansion_new(profile, false);
+	struct expansion *expansion = expansion_new_of_samples(profile);
 	struct verdict *verdict = NULL;
 	struct selection *selection;
 

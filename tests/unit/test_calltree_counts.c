@@ -134,6 +134,27 @@ TEST(calltree_counts, lines_have_calls_and_definitions_entries)
 	profile_free(profile);
 }
 
+TEST(calltree_counts, an_expansion_of_samples_has_none)
+{
+	struct profile *profile = counted_calls();
+	struct expansion *expansion = expansion_new_of_samples(profile);
+	struct counted counted = {.profile = profile, .expansion = expansion};
+
+	assert_int_equal(selection_new(expansion, &(struct filter){0}, &counted.selection, NULL),
+			 0);
+	counted.counts = counts_new(counted.selection);
+	assert_int_equal(counted.counts->state, COUNTS_NONE);
+	label_of(&counted, "square"); /* it is in a stack */
+	for (uint32_t i = 0; i < expansion->nr_labels; i++) {
+		const struct function *function = label_function(expansion, i);
+
+		if (function)
+			assert_string_not_equal(profile_str(profile, function->name), "idle");
+	}
+	counted_release(&counted);
+	profile_free(profile);
+}
+
 TEST(calltree_counts, process_filter_applies)
 {
 	struct profile *profile = counted_calls();
