@@ -113,6 +113,8 @@ int counting_new(const struct count_options *options, struct symbol_options symb
 		return status == 0 && options->no_cpu ? refuse_nothing(err) : status;
 	}
 	made->prober = prober_new(&(const struct prober_options){.find = naming_find,
+								 .name = naming_name,
+								 .forget = naming_forget,
 								 .context = made->naming,
 								 .heap = heap,
 								 .max_places = options->max,

@@ -2,6 +2,8 @@
 /* Finds the functions and calls of a file that a user's words mean. */
 #include "naming/naming.h"
 
+#include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +50,16 @@ struct naming {
 	bool wants_wrappers, has_wrappers;
 	regex_t wrappers; /* where they are wanted */
 	struct pool_functions pools;
+	pthread_mutex_t lock;	   /* for all members but settings; files are searched with it */
+	struct searched *searched; /* owned */
+	size_t nr_searched, cap_searched;
+};
+
+/* A file that was searched, with names that may be asked for. */
+struct searched {
+	const struct elf_image *image; /* which tells files apart */
+	struct symbol_file *symbols;   /* owned, as functions */
+	struct symbol_functions *functions;
 };
 
 /* The search of one file. */
@@ -59,11 +71,16 @@ struct search {
 	struct wanted *wanted;
 };
 
+static bool has_copies(const struct symbol_function *function)
+{
+	return function->nr_inlined && function->nr_inlined != SYMBOL_INLINED_UNKNOWN;
+}
+
 static void refuse_copies(const struct search *search, const struct symbol_function *function)
 {
 	char reason[96];
 
-	if (!function->nr_inlined || function->nr_inlined == SYMBOL_INLINED_UNKNOWN)
+	if (!has_copies(function))
 		return;
 	if (function->nr_inlined == 1)
 		snprintf(reason, sizeof(reason), "its copy that is inlined in 1 place is no call");
@@ -124,6 +141,24 @@ static void add_entry(const struct search *search, const struct symbol_function 
 			      "which function bears this name is chosen at run time");
 		return;
 	}
+}
+
+/* Most functions are counted, and need no name. */
+static void add_entries(const struct search *search, const struct symbol_function *const *rows,
+			size_t nr)
+{
+	cleanup_free uint64_t *starts = xcalloc(nr + 1, sizeof(*starts));
+	cleanup_free const char **names = xcalloc(nr + 1, sizeof(const char *));
+	size_t nr_refused = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (rows[i]->kind == SYMBOL_FUNCTION_IFUNC ||
+		    (rows[i]->kind == SYMBOL_FUNCTION_WHOLE && has_copies(rows[i])))
+			starts[nr_refused++] = rows[i]->start;
+	}
+	symbol_functions_name(search->functions, starts, nr_refused, names);
+	for (size_t i = 0; i < nr; i++)
+		add_entry(search, rows[i]);
 }
 
 /* The number of places where a function is inlined, if it is inlined everywhere; else 0. */
@@ -255,7 +290,7 @@ static void index_wholes(struct found_functions *found)
 	for (size_t i = 0; i < found->nr && i < INDEX_NONE; i++) {
 		const struct symbol_function *row = found->rows[i];
 
-		if (row->kind != SYMBOL_FUNCTION_PART && !has_whole(found, row->name))
+		if (row->kind != SYMBOL_FUNCTION_PART && row->name && !has_whole(found, row->name))
 			index_set_add(&found->wholes, hash_bytes(row->name, strlen(row->name)),
 				      (uint32_t)i);
 	}
@@ -295,10 +330,9 @@ static void find_pattern(struct search *search, size_t index)
 	if (!function_pattern_takes_module(pattern, search->file->path))
 		return;
 	naming->has_module[index] = true;
-	found = symbol_functions_find(search->functions, function_pattern_regex(pattern),
-				      function_pattern_word(pattern), &nr);
-	for (size_t i = 0; i < nr; i++)
-		add_entry(search, found[i]);
+	found = symbol_functions_match(search->functions, function_pattern_regex(pattern),
+				       function_pattern_word(pattern), &nr);
+	add_entries(search, found, nr);
 	refuse_parts(search, found, nr);
 	free(found);
 	naming->is_found[index] |= nr > 0;
@@ -536,9 +570,8 @@ static void find_wrappers(struct search *search)
 
 	if (!has_function(search, wrappers_witness))
 		return;
-	found = symbol_functions_find(search->functions, &search->naming->wrappers, NULL, &nr);
-	for (size_t i = 0; i < nr; i++)
-		add_entry(search, found[i]);
+	found = symbol_functions_match(search->functions, &search->naming->wrappers, NULL, &nr);
+	add_entries(search, found, nr);
 	free(found);
 	search->naming->has_wrappers |= nr > 0;
 }
@@ -577,41 +610,137 @@ static bool wants_names(const struct naming *naming)
 	       naming->wants_wrappers || naming->pools.nr > 0;
 }
 
-void naming_find(void *context, const struct probe_file *file, struct wanted *wanted)
+static int open_file(const struct naming *naming, const struct probe_file *file,
+		     struct symbol_file **symbols)
 {
-	struct naming *naming = context;
-	struct search search = {.naming = naming, .file = file, .wanted = wanted};
 	const struct symbol_request request = {.path = file->path,
 					       .chooser = owner_of_fd(file->fd),
 					       .fd = file->fd,
 					       .tables_only = !wants_names(naming)};
 
+	return symbol_file_open(&naming->symbols, &request, symbols, NULL);
+}
+
+static bool has_nameless(const struct wanted *wanted)
+{
+	for (size_t i = 0; i < wanted->nr_places; i++) {
+		if (!wanted->places[i].name)
+			return true;
+	}
+	return false;
+}
+
+static void find_all(struct search *search)
+{
+	struct naming *naming = search->naming;
+
+	if (naming->wants_allocators)
+		find_allocator(search);
+	if (naming->wants_wrappers)
+		find_wrappers(search);
+	for (size_t i = 0; i < naming->pools.nr; i++)
+		find_pool_function(search, &naming->pools.rows[i]);
+	for (size_t i = 0; i < naming->nr_patterns; i++)
+		find_pattern(search, i);
+	for (size_t i = 0; i < naming->nr_calls; i++)
+		find_calls(search, &naming->calls[i]);
+	if (naming->within) {
+		want_named(search, naming->within, WANTED_GATE_ENTRY);
+		/* C++ calls this when an exception is caught, and frames are gone. */
+		want_named(search, "__cxa_begin_catch", WANTED_GATE_NOTICE);
+	}
+	if (naming->wants_allocators || search->wanted->nr_places)
+		find_cpython_pools(search);
+	if (search->wanted->nr_places)
+		add_functions(search);
+}
+
+/* Ends a search, unless names of its places may be asked for. */
+static void keep_search(const struct search *search)
+{
+	struct naming *naming = search->naming;
+
+	if (!has_nameless(search->wanted)) {
+		symbol_functions_free(search->functions);
+		kept_files_give(naming->symbols.kept, search->symbols);
+		return;
+	}
+	ARRAY_GROW(naming->searched, naming->nr_searched, naming->cap_searched);
+	naming->searched[naming->nr_searched++] =
+		(struct searched){search->file->image, search->symbols, search->functions};
+}
+
+static void find_in(struct naming *naming, const struct probe_file *file, struct wanted *wanted)
+{
+	struct search search = {.naming = naming, .file = file, .wanted = wanted};
+
 	naming->nr_files++;
 	if (has_ended(naming->symbols.ended) || !is_of_interest(naming, file->path) ||
-	    symbol_file_open(&naming->symbols, &request, &search.symbols, NULL) < 0)
+	    open_file(naming, file, &search.symbols) < 0)
 		return;
 	search.functions = symbol_functions_new(search.symbols);
-	if (naming->wants_allocators)
-		find_allocator(&search);
-	if (naming->wants_wrappers)
-		find_wrappers(&search);
-	for (size_t i = 0; i < naming->pools.nr; i++)
-		find_pool_function(&search, &naming->pools.rows[i]);
-	for (size_t i = 0; i < naming->nr_patterns; i++)
-		find_pattern(&search, i);
-	for (size_t i = 0; i < naming->nr_calls; i++)
-		find_calls(&search, &naming->calls[i]);
-	if (naming->within) {
-		want_named(&search, naming->within, WANTED_GATE_ENTRY);
-		/* C++ calls this when an exception is caught, and frames are gone. */
-		want_named(&search, "__cxa_begin_catch", WANTED_GATE_NOTICE);
+	find_all(&search);
+	keep_search(&search);
+}
+
+void naming_find(void *context, const struct probe_file *file, struct wanted *wanted)
+{
+	struct naming *naming = context;
+
+	pthread_mutex_lock(&naming->lock);
+	find_in(naming, file, wanted);
+	pthread_mutex_unlock(&naming->lock);
+}
+
+static struct symbol_functions *functions_searched(const struct naming *naming,
+						   const struct probe_file *file)
+{
+	for (size_t i = 0; i < naming->nr_searched; i++) {
+		if (naming->searched[i].image == file->image)
+			return naming->searched[i].functions;
 	}
-	if (naming->wants_allocators || wanted->nr_places)
-		find_cpython_pools(&search);
-	if (wanted->nr_places)
-		add_functions(&search);
-	symbol_functions_free(search.functions);
-	kept_files_give(naming->symbols.kept, search.symbols);
+	return NULL;
+}
+
+/* The place stands for a name that cannot be found any more: the search was ended, or the file. */
+static char *name_for(const char *name, uint64_t address)
+{
+	return name ? xstrdup(name) : xasprintf("[+0x%" PRIx64 "]", address);
+}
+
+void naming_name(void *context, const struct probe_file *file, const uint64_t *addresses, size_t nr,
+		 char **names)
+{
+	struct naming *naming = context;
+	cleanup_free const char **found = xcalloc(nr + 1, sizeof(const char *));
+	struct symbol_functions *functions, *own = NULL;
+	struct symbol_file *symbols = NULL;
+
+	pthread_mutex_lock(&naming->lock);
+	functions = functions_searched(naming, file);
+	if (!functions && open_file(naming, file, &symbols) == 0)
+		functions = own = symbol_functions_new(symbols);
+	if (functions)
+		symbol_functions_name(functions, addresses, nr, found);
+	for (size_t i = 0; i < nr; i++)
+		names[i] = name_for(found[i], addresses[i]);
+	symbol_functions_free(own);
+	if (symbols)
+		kept_files_give(naming->symbols.kept, symbols);
+	pthread_mutex_unlock(&naming->lock);
+}
+
+void naming_forget(void *context)
+{
+	struct naming *naming = context;
+
+	pthread_mutex_lock(&naming->lock);
+	for (size_t i = 0; i < naming->nr_searched; i++) {
+		symbol_functions_free(naming->searched[i].functions);
+		kept_files_give(naming->symbols.kept, naming->searched[i].symbols);
+	}
+	naming->nr_searched = 0;
+	pthread_mutex_unlock(&naming->lock);
 }
 
 struct naming *naming_new(const struct symbol_options *symbols)
@@ -619,6 +748,7 @@ struct naming *naming_new(const struct symbol_options *symbols)
 	struct naming *naming = xcalloc(1, sizeof(*naming));
 
 	naming->symbols = *symbols;
+	pthread_mutex_init(&naming->lock, NULL);
 	return naming;
 }
 
@@ -632,6 +762,9 @@ void naming_free(struct naming *naming)
 		free(naming->calls[i].path);
 	if (naming->wants_wrappers)
 		regfree(&naming->wrappers);
+	naming_forget(naming);
+	pthread_mutex_destroy(&naming->lock);
+	free(naming->searched);
 	free(naming->patterns);
 	free(naming->is_found);
 	free(naming->has_module);

@@ -3,6 +3,8 @@
 #define PROFC_NAMING_NAMING_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct err;
 struct probe_file;
@@ -43,6 +45,10 @@ bool naming_asks(const void *naming, const char *name);
 
 /* prober_options.find, with the naming as its context. */
 void naming_find(void *context, const struct probe_file *file, struct wanted *wanted);
+/* prober_options.name and prober_options.forget, likewise. */
+void naming_name(void *context, const struct probe_file *file, const uint64_t *addresses, size_t nr,
+		 char **names);
+void naming_forget(void *context);
 
 /*
  * Was everything found in the files up to now? Else ERR_NOT_FOUND, with a message and a similar

@@ -31,6 +31,15 @@ struct prober_options {
 	 * by any thread, one at a time.
 	 */
 	void (*find)(void *context, const struct probe_file *file, struct wanted *wanted);
+	/*
+	 * Write the names of functions of a file, which the caller frees, at these ascending
+	 * addresses, where `find` has added places without a name. Quick until `forget` is called,
+	 * and soon after `find`; any thread. NULL, as `forget`: all places have names.
+	 */
+	void (*name)(void *context, const struct probe_file *file, const uint64_t *addresses,
+		     size_t nr, char **names);
+	/* No names are needed for now: memory for `name` can be released. */
+	void (*forget)(void *context);
 	void *context;
 	size_t max_places;	  /* a process with more is refused */
 	bool has_gate;		  /* calls count only inside of the gate that `find` adds */

@@ -167,3 +167,51 @@ void prober_file_search(struct prober *prober, struct prober_file *file)
 	branches_sort(file->branches);
 	read_code_of_heap(file);
 }
+
+void prober_file_name(const struct prober *prober, struct prober_file *file,
+		      struct wanted_place *const *places, size_t nr, pthread_mutex_t *lock)
+{
+	const struct probe_file known = {.path = file->path, .fd = file->fd, .image = file->image};
+	cleanup_free uint64_t *addresses = xcalloc(nr + 1, sizeof(*addresses));
+	cleanup_free char **names = xcalloc(nr + 1, sizeof(char *));
+
+	if (!nr)
+		return;
+	for (size_t i = 0; i < nr; i++)
+		addresses[i] = places[i]->address;
+	prober->options.name(prober->options.context, &known, addresses, nr, names);
+	if (lock)
+		pthread_mutex_lock(lock);
+	for (size_t i = 0; i < nr; i++) {
+		if (places[i]->name)
+			free(names[i]);
+		else
+			places[i]->name = names[i];
+	}
+	if (lock)
+		pthread_mutex_unlock(lock);
+}
+
+void prober_forget_names(const struct prober *prober)
+{
+	if (prober->options.forget)
+		prober->options.forget(prober->options.context);
+}
+
+const char *prober_name_of(const struct prober *prober, const struct counted_place *place)
+{
+	struct wanted *wanted = &place->file->wanted;
+	struct wanted_place **places;
+	size_t nr = 0;
+
+	if (place->wanted->name)
+		return place->wanted->name;
+	places = xcalloc(wanted->nr_places, sizeof(struct wanted_place *));
+	for (size_t i = 0; i < wanted->nr_places; i++) {
+		if (!wanted->places[i].name)
+			places[nr++] = &wanted->places[i];
+	}
+	prober_file_name(prober, place->file, places, nr, NULL);
+	free(places);
+	return place->wanted->name;
+}

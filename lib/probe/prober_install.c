@@ -350,6 +350,33 @@ static void note_outcomes(struct gathered *gathered, const struct installation *
 	}
 }
 
+/* Will its name be told? */
+static bool is_to_be_told(const struct counted_place *place)
+{
+	return place->is_in_sled || (place->outcome != PATCH_OK && !place->is_again &&
+				     wanted_is_told(place->wanted, place->outcome));
+}
+
+/* Name the places that have no probe, while the search for them is still known. */
+static void name_refused(struct prober *prober, const struct gathered *gathered)
+{
+	struct wanted_place **places = xcalloc(gathered->nr + 1, sizeof(struct wanted_place *));
+	size_t nr = 0;
+
+	for (size_t i = 0; i < gathered->nr; i++) {
+		const struct counted_place *place = &gathered->places[i];
+		struct prober_file *file = place->file;
+
+		if (!place->wanted->name && is_to_be_told(place))
+			places[nr++] = &file->wanted.places[place->wanted - file->wanted.places];
+		if (i + 1 < gathered->nr && gathered->places[i + 1].file == file)
+			continue;
+		prober_file_name(prober, file, places, nr, &prober->lock);
+		nr = 0;
+	}
+	free(places);
+}
+
 /*
  * A process may have called, and have ended, before its probes are known here. If it was no longer
  * to be counted by then, as the recording had ended, these calls are all that there are.
@@ -486,6 +513,7 @@ static int install(struct prober *prober, struct probed_process *process,
 		return status;
 	}
 	note_outcomes(gathered, installation, access->memory);
+	name_refused(prober, gathered);
 	keep(prober, process, gathered, installation, &cost, access->is_stopped, counting);
 	return 0;
 }
@@ -544,6 +572,7 @@ int prober_install(struct prober *prober, struct probed_process *process,
 		status = err_set(err, ERR_GONE, "process %d has ended", (int)process->pid);
 	else if (gathered.nr)
 		status = install(prober, process, access, &gathered, err);
+	prober_forget_names(prober);
 	pthread_mutex_lock(&prober->lock);
 	process->is_looked_at |= is_looked_at;
 	if (prober->options.heap.is_all)

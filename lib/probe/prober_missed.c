@@ -68,14 +68,20 @@ static void tell_wanted(struct prober *prober, struct profile *profile, const st
 	if (file->image)
 		prober_file_search(prober, file);
 	for (size_t i = 0; i < file->wanted.nr_places && nr < NAMES_MAX; i++) {
-		const struct wanted_place *place = &file->wanted.places[i];
+		const struct counted_place place = {.wanted = &file->wanted.places[i],
+						    .file = file};
+		const char *name;
 
-		if (!wanted_is_told(place, PATCH_OK) || strcmp(place->name, last) == 0)
+		if (!wanted_is_told(place.wanted, PATCH_OK))
 			continue;
-		last = place->name;
-		tell(profile, module, place->name);
+		name = prober_name_of(prober, &place);
+		if (strcmp(name, last) == 0)
+			continue;
+		last = name;
+		tell(profile, module, name);
 		nr++;
 	}
+	prober_forget_names(prober);
 	prober_file_free(file);
 }
 

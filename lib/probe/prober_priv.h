@@ -167,6 +167,15 @@ void prober_close(struct prober *prober, struct probed_process *process);
 struct prober_file *prober_file_of(struct prober *prober, pid_t pid, const struct proc_map *map);
 void prober_file_search(struct prober *prober, struct prober_file *file);
 void prober_file_free(struct prober_file *file);
+/*
+ * Name places of a file that have no name yet. Takes `lock` to set the names, unless the caller has
+ * it.
+ */
+void prober_file_name(const struct prober *prober, struct prober_file *file,
+		      struct wanted_place *const *places, size_t nr, pthread_mutex_t *lock);
+void prober_forget_names(const struct prober *prober);
+/* The name of a place, under `lock`. If it is not known yet, all places of the file are named. */
+const char *prober_name_of(const struct prober *prober, const struct counted_place *place);
 
 /*
  * prober_install.c: find mappings that are new since the last call, and put the wanted probes in.

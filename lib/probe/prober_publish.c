@@ -149,7 +149,8 @@ static void tell_spoilt(struct publishing *publishing, const struct probed_proce
 			struct counted_place *place)
 {
 	if (place->believed.is_spoilt && !place->believed.is_told)
-		add_refusal(publishing, process, place->wanted->name, place->file->path,
+		add_refusal(publishing, process, prober_name_of(publishing->prober, place),
+			    place->file->path,
 			    "the process has written to its counter: counted until then");
 	place->believed.is_told = place->believed.is_spoilt;
 }
@@ -162,8 +163,8 @@ static void tell_refusals(struct publishing *publishing, const struct probed_pro
 
 		if (place->outcome != PATCH_OK && !place->is_again &&
 		    wanted_is_told(place->wanted, place->outcome))
-			add_refusal(publishing, process, place->wanted->name, place->file->path,
-				    patch_outcome_text(place->outcome));
+			add_refusal(publishing, process, prober_name_of(publishing->prober, place),
+				    place->file->path, patch_outcome_text(place->outcome));
 	}
 	probed->is_told = true;
 }
@@ -179,13 +180,14 @@ static void tell_change(struct publishing *publishing, const struct probed_proce
 				       "watched where that calls it"
 				     : "the program changed its code: watched until then";
 
-	if (!*place->wanted->name || place->is_change_told ||
-	    !(place->is_changed || place->is_in_sled))
+	if (place->is_change_told || !(place->is_changed || place->is_in_sled) ||
+	    (place->wanted->name && !*place->wanted->name))
 		return;
 	if (!place->is_changed)
 		reason = "the program may patch it: counted while it was not patched";
 	place->is_change_told = true;
-	add_refusal(publishing, process, place->wanted->name, place->file->path, reason);
+	add_refusal(publishing, process, prober_name_of(publishing->prober, place),
+		    place->file->path, reason);
 }
 
 /* Refusals of a file, once, with the first process that maps it. */

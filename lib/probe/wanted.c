@@ -17,8 +17,11 @@ void wanted_add(struct wanted *wanted, enum wanted_kind kind, uint64_t address, 
 		const char *name)
 {
 	ARRAY_GROW(wanted->places, wanted->nr_places, wanted->cap_places);
-	wanted->places[wanted->nr_places++] = (struct wanted_place){
-		.address = address, .nr_bytes = nr_bytes, .kind = kind, .name = xstrdup(name)};
+	wanted->places[wanted->nr_places++] =
+		(struct wanted_place){.address = address,
+				      .nr_bytes = nr_bytes,
+				      .kind = kind,
+				      .name = name ? xstrdup(name) : NULL};
 }
 
 void wanted_add_heap(struct wanted *wanted, const struct heap_form *form, enum heap_kin kin,

@@ -41,7 +41,9 @@ struct wanted_place {
 	enum wanted_kind kind;
 	struct heap_form heap; /* of WANTED_HEAP, and its relation to other functions */
 	enum heap_kin kin;
-	char *name;	    /* of the function; owned */
+	/* of the function; owned; NULL: prober_options.name() tells it, and nearly none is needed
+	 */
+	char *name;
 	bool is_gate_entry; /* WANTED_ENTRY: it is the gate's, too */
 	/* WANTED_ENTRY: a jump of it is the call of another function; see tail_calls.h. */
 	bool has_tail_call;
@@ -73,6 +75,7 @@ struct wanted {
 	char *gate_refusal; /* for the user: why nothing can be counted within it; or NULL */
 };
 
+/* `name` may be NULL in a WANTED_ENTRY. */
 void wanted_add(struct wanted *wanted, enum wanted_kind kind, uint64_t address, uint64_t nr_bytes,
 		const char *name);
 /* A function of an allocator. All of one allocator are in one file. */

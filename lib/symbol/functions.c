@@ -451,6 +451,61 @@ static void describe_made_names(struct symbol_functions *functions)
 	free(made);
 }
 
+static bool is_part_row(const struct symbol_functions *functions, const struct entry *entry)
+{
+	const struct elf_symbol *aliases = aliases_of(functions, entry);
+
+	return entry->kind == SYMBOL_FUNCTION_PART && entry->nr_aliases &&
+	       strstr(aliases[entry->nr_aliases - 1].name, ".part.");
+}
+
+/* Has it a symbol that differs from one of these only in suffixes? */
+static bool is_in(const struct symbol_functions *functions, const struct entry *entry,
+		  const struct name_index *wholes)
+{
+	const struct elf_symbol *aliases = aliases_of(functions, entry);
+
+	for (size_t i = 0; i < entry->nr_aliases; i++) {
+		size_t nr_whole;
+
+		bare_name_bytes(aliases[i].name, &nr_whole);
+		if (name_index_has(wholes, aliases[i].name, nr_whole))
+			return true;
+	}
+	return false;
+}
+
+/* Name the parts among entries, and the functions that they may be parts of. */
+static void describe_divided(struct symbol_functions *functions, struct entry *const *entries,
+			     size_t nr)
+{
+	struct name_index wholes = {.nr = 0};
+	struct entry **divided;
+	size_t nr_divided = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct elf_symbol *aliases = aliases_of(functions, entries[i]);
+		size_t nr_whole;
+
+		if (!is_part_row(functions, entries[i]))
+			continue;
+		for (size_t j = 0; j < entries[i]->nr_aliases; j++) {
+			bare_name_bytes(aliases[j].name, &nr_whole);
+			name_index_add(&wholes, aliases[j].name, nr_whole, (uint32_t)i);
+		}
+	}
+	if (!wholes.nr)
+		return;
+	divided = xcalloc(nr, sizeof(struct entry *));
+	for (size_t i = 0; i < nr; i++) {
+		if (is_in(functions, entries[i], &wholes))
+			divided[nr_divided++] = entries[i];
+	}
+	describe(functions, divided, nr_divided);
+	free(divided);
+	name_index_release(&wholes);
+}
+
 /* Names are in the order of the table, not of addresses: each of them would be waited for. */
 #define NAMES_AHEAD 16
 
@@ -460,19 +515,29 @@ static void fetch_name(const struct symbol_functions *functions, size_t i)
 		__builtin_prefetch(aliases_of(functions, &functions->entries[i])->name);
 }
 
-static const struct symbol_function **find(struct symbol_functions *functions,
-					   const struct name_wanted *wanted, size_t *nr)
+/* The caller frees the array. */
+static struct entry **all_meant(struct symbol_functions *functions,
+				const struct name_wanted *wanted, size_t *nr)
 {
 	struct entry **meant = xcalloc(functions->nr ? functions->nr : 1, sizeof(struct entry *));
-	const struct symbol_function **found;
-	size_t nr_meant = 0;
 
+	*nr = 0;
 	describe_made_names(functions);
 	for (size_t i = 0; i < functions->nr && !is_ended(functions); i++) {
 		fetch_name(functions, i + NAMES_AHEAD);
 		if (is_meant(functions, wanted, &functions->entries[i]))
-			meant[nr_meant++] = &functions->entries[i];
+			meant[(*nr)++] = &functions->entries[i];
 	}
+	return meant;
+}
+
+static const struct symbol_function **find(struct symbol_functions *functions,
+					   const struct name_wanted *wanted, size_t *nr)
+{
+	const struct symbol_function **found;
+	size_t nr_meant;
+	struct entry **meant = all_meant(functions, wanted, &nr_meant);
+
 	describe(functions, meant, nr_meant);
 	found = xcalloc(nr_meant ? nr_meant : 1, sizeof(const struct symbol_function *));
 	*nr = 0;
@@ -565,17 +630,76 @@ const struct symbol_function **symbol_functions_linked_as(struct symbol_function
 	return found;
 }
 
-const struct symbol_function **symbol_functions_find(struct symbol_functions *functions,
-						     const regex_t *regex, const char *word,
-						     size_t *nr)
+static struct name_wanted wanted_of(const regex_t *regex, const char *word)
 {
-	const struct name_wanted wanted = {
+	return (struct name_wanted){
 		.regex = regex,
 		.word = word,
 		.is_own_word = word && !symbol_demangle_has_word(word),
 	};
+}
+
+const struct symbol_function **symbol_functions_find(struct symbol_functions *functions,
+						     const regex_t *regex, const char *word,
+						     size_t *nr)
+{
+	const struct name_wanted wanted = wanted_of(regex, word);
 
 	return find(functions, &wanted, nr);
+}
+
+const struct symbol_function **symbol_functions_match(struct symbol_functions *functions,
+						      const regex_t *regex, const char *word,
+						      size_t *nr)
+{
+	const struct name_wanted wanted = wanted_of(regex, word);
+	const struct symbol_function **found;
+	size_t nr_meant, nr_nameless = 0;
+	struct entry **meant = all_meant(functions, &wanted, &nr_meant);
+	struct entry **nameless = xcalloc(nr_meant ? nr_meant : 1, sizeof(struct entry *));
+
+	/* Only those with a symbol have a name for certain. */
+	for (size_t i = 0; i < nr_meant; i++) {
+		if (!meant[i]->nr_aliases)
+			nameless[nr_nameless++] = meant[i];
+	}
+	describe(functions, nameless, nr_nameless);
+	free(nameless);
+	describe_divided(functions, meant, nr_meant);
+	found = xcalloc(nr_meant ? nr_meant : 1, sizeof(const struct symbol_function *));
+	*nr = 0;
+	for (size_t i = 0; i < nr_meant; i++) {
+		if (!meant[i]->nr_aliases && !has_name(meant[i]))
+			continue;
+		if (!has_name(meant[i]))
+			take_inlined(functions, meant[i]);
+		found[(*nr)++] = shown_of(functions, meant[i]);
+	}
+	free(meant);
+	return found;
+}
+
+void symbol_functions_name(struct symbol_functions *functions, const uint64_t *starts, size_t nr,
+			   const char **names)
+{
+	struct entry **entries = xcalloc(nr ? nr : 1, sizeof(struct entry *));
+	uint64_t bias = functions->file->object.address_bias;
+	size_t nr_entries = 0, at = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		struct entry *entry = entry_at(functions, functions->nr, starts[i] + bias);
+
+		if (entry)
+			entries[nr_entries++] = entry;
+	}
+	describe(functions, entries, nr_entries);
+	for (size_t i = 0; i < nr; i++) {
+		bool is_known = at < nr_entries && entries[at]->address == starts[i] + bias;
+
+		names[i] = is_known && has_name(entries[at]) ? entries[at]->shown->name : NULL;
+		at += is_known;
+	}
+	free(entries);
 }
 
 const struct symbol_function **symbol_functions_called(struct symbol_functions *functions,

@@ -90,6 +90,17 @@ const struct symbol_function **symbol_functions_find(struct symbol_functions *fu
 						     const regex_t *regex, const char *word,
 						     size_t *nr);
 
+/*
+ * The same, but most of them have no name, file and line yet, which take most of the time of a
+ * search; they have if a `.part.` of a function is found, and so do all that may be the rest of it.
+ */
+const struct symbol_function **symbol_functions_match(struct symbol_functions *functions,
+						      const regex_t *regex, const char *word,
+						      size_t *nr);
+/* Name the functions that begin at these ascending addresses. NULL where none with a name does. */
+void symbol_functions_name(struct symbol_functions *functions, const uint64_t *starts, size_t nr,
+			   const char **names);
+
 /* The functions with exactly `name` among their names, likewise. */
 const struct symbol_function **symbol_functions_called(struct symbol_functions *functions,
 						       const char *name, size_t *nr);

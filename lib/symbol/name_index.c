@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "symbol/name_index.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,4 +51,11 @@ uint32_t name_index_find(const struct name_index *index, const char *name)
 	struct name_index_row row = {.name = name, .nr_bytes = strlen(name)};
 
 	return first_of(index, &row, hash_bytes(name, row.nr_bytes));
+}
+
+bool name_index_has(const struct name_index *index, const char *name, size_t nr_bytes)
+{
+	struct name_index_row row = {.name = name, .nr_bytes = nr_bytes};
+
+	return first_of(index, &row, hash_bytes(name, nr_bytes)) != INDEX_NONE;
 }

@@ -2,6 +2,7 @@
 #ifndef PROFC_SYMBOL_NAME_INDEX_H
 #define PROFC_SYMBOL_NAME_INDEX_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,5 +25,7 @@ void name_index_release(struct name_index *index);
 void name_index_add(struct name_index *index, const char *name, size_t nr_bytes, uint32_t element);
 /* The first row of a name; its `next` leads to the others. INDEX_NONE: there is none. */
 uint32_t name_index_find(const struct name_index *index, const char *name);
+/* Is there a row of the name that ends after so many bytes? */
+bool name_index_has(const struct name_index *index, const char *name, size_t nr_bytes);
 
 #endif

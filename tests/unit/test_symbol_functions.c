@@ -345,6 +345,32 @@ TEST(symbol_functions, cold_code_is_a_part)
 	close_program(&program);
 }
 
+TEST(symbol_functions, names_come_after_a_match)
+{
+	struct program program = open_program("c");
+	const struct symbol_function **found;
+	uint64_t starts[2];
+	const char *names[2];
+	regex_t regex;
+	size_t nr;
+
+	assert_int_equal(regcomp(&regex, "^(mostly|twin)$", REG_EXTENDED | REG_NOSUB), 0);
+	found = symbol_functions_match(program.functions, &regex, NULL, &nr);
+	assert_true(nr >= 2);
+	for (size_t i = 0; i < nr; i++) {
+		assert_null(found[i]->name);
+		assert_int_not_equal(found[i]->nr_inlined, SYMBOL_INLINED_UNKNOWN);
+	}
+	starts[0] = found[0]->start;
+	starts[1] = found[0]->start + 1;
+	symbol_functions_name(program.functions, starts, 2, names);
+	assert_string_equal(names[0], found[0]->name);
+	assert_null(names[1]);
+	regfree(&regex);
+	free(found);
+	close_program(&program);
+}
+
 TEST(symbol_functions, resolver_has_the_name_it_chooses_for)
 {
 	struct program program = open_program("c");
