@@ -230,6 +230,14 @@ void counting_end(struct counting *counting)
 				     "away");
 }
 
+void counting_forget_probes(struct counting *counting)
+{
+	if (!counting)
+		return;
+	prober_free(counting->prober);
+	counting->prober = NULL;
+}
+
 void counting_show_asked(const struct counting *counting, struct profile *profile)
 {
 	if (counting)

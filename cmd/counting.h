@@ -143,6 +143,8 @@ int counting_launch(struct counting *counting, struct launch *launch, const char
 void counting_say_trouble(struct counting *counting);
 /* Take everything away from the processes, and say where that failed. Any number of times. */
 void counting_end(struct counting *counting);
+/* After that, once all is in the profile: free what is known of the probes, tens of megabytes. */
+void counting_forget_probes(struct counting *counting);
 /* Show functions that share their code by the names that the user asked for. NULL: none. */
 void counting_show_asked(const struct counting *counting, struct profile *profile);
 

@@ -656,6 +656,7 @@ static int end(struct recording *recording, struct recorded *recorded, struct co
 	counting_end(counting);
 	if (counting)
 		prober_publish_removal(counting_prober(counting), recorded->profile);
+	counting_forget_probes(counting);
 	recording_agent_finish(recording, recorded->profile);
 	if (recording->nr_control_refused)
 		profile_set_counter(recorded->profile, "control_refused",
