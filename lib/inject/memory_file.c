@@ -2,6 +2,7 @@
 /* Takes over the memory that a process has made for its probes. */
 #include "inject/memory_file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -125,10 +126,21 @@ static int fail_another(struct err *err, pid_t pid, const char *why)
 
 #define SIZE_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
-static bool write_all(int file, const uint8_t *bytes, size_t nr)
+void file_pieces_add(struct file_pieces *pieces, uint64_t offset, const void *bytes,
+		     size_t nr_bytes)
+{
+	assert(offset >= pieces->nr_bytes && pieces->nr + 2 <= FILE_PIECES_MAX);
+	if (offset > pieces->nr_bytes)
+		pieces->at[pieces->nr++] =
+			(struct file_piece){.nr_bytes = offset - pieces->nr_bytes};
+	pieces->at[pieces->nr++] = (struct file_piece){.bytes = bytes, .nr_bytes = nr_bytes};
+	pieces->nr_bytes = offset + nr_bytes;
+}
+
+static bool write_piece(int file, const uint8_t *bytes, size_t nr, uint64_t offset)
 {
 	for (size_t at = 0; at < nr;) {
-		ssize_t written = pwrite(file, bytes + at, nr - at, (off_t)at);
+		ssize_t written = pwrite(file, bytes + at, nr - at, (off_t)(offset + at));
 
 		if (written <= 0)
 			return false;
@@ -137,32 +149,61 @@ static bool write_all(int file, const uint8_t *bytes, size_t nr)
 	return true;
 }
 
-/* Read: to map it would interrupt all CPUs on which we run, when it is unmapped. */
-static bool has_bytes(int file, const uint8_t *bytes, size_t nr)
+/* The file is empty yet: zeros need not be written. */
+static bool write_all(int file, const struct file_pieces *pieces)
 {
-	cleanup_free uint8_t *found = xmalloc(PIECE_BYTES);
+	uint64_t offset = 0;
 
-	for (size_t at = 0; at < nr; at += PIECE_BYTES) {
-		size_t wanted = min_u64(nr - at, PIECE_BYTES);
+	for (size_t i = 0; i < pieces->nr; i++) {
+		const struct file_piece *piece = &pieces->at[i];
 
-		if (pread(file, found, wanted, (off_t)at) != (ssize_t)wanted ||
-		    memcmp(found, bytes + at, wanted) != 0)
+		if (piece->bytes && !write_piece(file, piece->bytes, piece->nr_bytes, offset))
+			return false;
+		offset += piece->nr_bytes;
+	}
+	return true;
+}
+
+/* `found` and `zeros`: PIECE_BYTES. */
+static bool has_piece(int file, const struct file_piece *piece, uint64_t offset, uint8_t *found,
+		      const uint8_t *zeros)
+{
+	for (size_t at = 0; at < piece->nr_bytes; at += PIECE_BYTES) {
+		size_t wanted = min_u64(piece->nr_bytes - at, PIECE_BYTES);
+
+		if (pread(file, found, wanted, (off_t)(offset + at)) != (ssize_t)wanted ||
+		    memcmp(found, piece->bytes ? piece->bytes + at : zeros, wanted) != 0)
 			return false;
 	}
 	return true;
 }
 
+/* Read: to map it would interrupt all CPUs on which we run, when it is unmapped. */
+static bool has_bytes(int file, const struct file_pieces *pieces)
+{
+	cleanup_free uint8_t *found = xmalloc(PIECE_BYTES);
+	cleanup_free uint8_t *zeros = xcalloc(PIECE_BYTES, 1);
+	uint64_t offset = 0;
+
+	for (size_t i = 0; i < pieces->nr; i++) {
+		if (!has_piece(file, &pieces->at[i], offset, found, zeros))
+			return false;
+		offset += pieces->at[i].nr_bytes;
+	}
+	return true;
+}
+
 /*
- * Other processes may have the file, too: check it after the seal. It stays writable if `bytes` is
- * NULL.
+ * Other processes may have the file, too: check it after the seal. It stays writable if `pieces`
+ * is NULL.
  */
-static int size_for_good(int file, pid_t pid, const uint8_t *bytes, size_t nr_bytes,
+static int size_for_good(int file, pid_t pid, const struct file_pieces *pieces, uint64_t nr_bytes,
 			 struct err *err)
 {
 	struct stat found;
 
-	if (ftruncate(file, (off_t)nr_bytes) < 0 || (bytes && !write_all(file, bytes, nr_bytes)) ||
-	    fcntl(file, F_ADD_SEALS, SIZE_SEALS | (bytes ? F_SEAL_WRITE : 0)) < 0) {
+	if (ftruncate(file, (off_t)nr_bytes) < 0 || (pieces && !write_all(file, pieces)) ||
+	    fcntl(file, F_ADD_SEALS, SIZE_SEALS | (pieces ? F_SEAL_WRITE : 0)) < 0) {
 		if (errno == EPERM)
 			return fail_another(err, pid, "it was sealed meanwhile");
 		if (errno == EBUSY)
@@ -171,13 +212,13 @@ static int size_for_good(int file, pid_t pid, const uint8_t *bytes, size_t nr_by
 	}
 	if (fstat(file, &found) < 0 || (uint64_t)found.st_size != nr_bytes)
 		return fail_another(err, pid, "its size was changed meanwhile");
-	if (bytes && !has_bytes(file, bytes, nr_bytes))
+	if (pieces && !has_bytes(file, pieces))
 		return fail_another(err, pid, "it was written to meanwhile");
 	return 0;
 }
 
-static int take_sized(int *file, pid_t pid, int64_t fd, const char *name, const uint8_t *bytes,
-		      size_t nr_bytes, struct err *err)
+static int take_sized(int *file, pid_t pid, int64_t fd, const char *name,
+		      const struct file_pieces *pieces, uint64_t nr_bytes, struct err *err)
 {
 	const char *why;
 	int taken = -1;
@@ -190,8 +231,8 @@ static int take_sized(int *file, pid_t pid, int64_t fd, const char *name, const 
 	if (status < 0)
 		return status;
 	why = why_another(taken, name);
-	status =
-		why ? fail_another(err, pid, why) : size_for_good(taken, pid, bytes, nr_bytes, err);
+	status = why ? fail_another(err, pid, why)
+		     : size_for_good(taken, pid, pieces, nr_bytes, err);
 	if (status < 0)
 		let_go(taken);
 	else
@@ -206,7 +247,7 @@ int memory_file_take(int *file, pid_t pid, int64_t fd, const char *name, uint64_
 }
 
 int memory_file_take_filled(int *file, pid_t pid, int64_t fd, const char *name,
-			    const uint8_t *bytes, size_t nr_bytes, struct err *err)
+			    const struct file_pieces *pieces, struct err *err)
 {
-	return take_sized(file, pid, fd, name, bytes, nr_bytes, err);
+	return take_sized(file, pid, fd, name, pieces, pieces->nr_bytes, err);
 }

@@ -8,6 +8,8 @@
 
 struct err;
 
+#define FILE_PIECES_MAX 24
+
 /*
  * A file in memory that a process has made for us (memfd_create(2)), taken over by its descriptor.
  * The process, and all that share its descriptors, may replace it by another file at any moment,
@@ -26,11 +28,25 @@ struct err;
  */
 int memory_file_take(int *file, pid_t pid, int64_t fd, const char *name, uint64_t nr_bytes,
 		     struct err *err);
+/* Bytes of a file, one piece after the other. */
+struct file_pieces {
+	struct file_piece {
+		const uint8_t *bytes; /* borrowed; NULL: zeros */
+		size_t nr_bytes;
+	} at[FILE_PIECES_MAX];
+	size_t nr;
+	uint64_t nr_bytes; /* of all */
+};
+
+/* Add a piece at this offset, and zeros before it. */
+void file_pieces_add(struct file_pieces *pieces, uint64_t offset, const void *bytes,
+		     size_t nr_bytes);
+
 /*
  * Take the file likewise, fill it with these bytes, and seal it against writing. No process can
  * change it then: the kernel refuses the seal while any writable shared mapping exists.
  */
 int memory_file_take_filled(int *file, pid_t pid, int64_t fd, const char *name,
-			    const uint8_t *bytes, size_t nr_bytes, struct err *err);
+			    const struct file_pieces *pieces, struct err *err);
 
 #endif

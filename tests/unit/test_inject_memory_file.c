@@ -80,10 +80,18 @@ TEST(memory_file, is_sized_for_good)
 	close(fd);
 }
 
+/* From the second byte on. */
+#define GAP_END 100
+
+/* Fills the file with bytes, but for a gap. */
 static int take_filled(int fd, const uint8_t *bytes, struct err *err)
 {
-	int file = -1;
-	int status = memory_file_take_filled(&file, getpid(), fd, NAME, bytes, NR_BYTES, err);
+	struct file_pieces pieces = {.nr = 0};
+	int file = -1, status;
+
+	file_pieces_add(&pieces, 0, bytes, 1);
+	file_pieces_add(&pieces, GAP_END, bytes + GAP_END, NR_BYTES - GAP_END);
+	status = memory_file_take_filled(&file, getpid(), fd, NAME, &pieces, err);
 
 	return status == 0 ? file : status;
 }
@@ -98,6 +106,7 @@ TEST(memory_file, is_filled_for_good)
 
 	memset(bytes, 7, sizeof(bytes));
 	file = take_filled(fd, bytes, &err);
+	memset(bytes + 1, 0, GAP_END - 1);
 	assert_true(file >= 0);
 	/* By any holder of either descriptor. */
 	for (int i = 0; i < 2; i++) {
