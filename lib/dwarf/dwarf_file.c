@@ -110,16 +110,25 @@ void dwarf_file_init(struct dwarf_file *file,
 	read_units(file);
 }
 
+void dwarf_file_forget_abbrevs(struct dwarf_file *file)
+{
+	for (size_t i = 0; i < file->nr_abbrevs; i++)
+		abbrev_table_free(file->abbrevs[i].table);
+	free(file->abbrevs);
+	index_set_release(&file->abbrev_index);
+	file->abbrevs = NULL;
+	file->nr_abbrevs = file->cap_abbrevs = 0;
+	/* To compile one again is no damage of the file. */
+	dwarf_file_renew_work(file);
+}
+
 void dwarf_file_release(struct dwarf_file *file)
 {
 	for (size_t i = 0; i < file->nr_units; i++)
 		line_header_free(file->units[i].lines);
-	for (size_t i = 0; i < file->nr_abbrevs; i++)
-		abbrev_table_free(file->abbrevs[i].table);
+	dwarf_file_forget_abbrevs(file);
 	free(file->units);
-	free(file->abbrevs);
 	free(file->scratch);
-	index_set_release(&file->abbrev_index);
 	*file = (struct dwarf_file){.fd = -1};
 }
 

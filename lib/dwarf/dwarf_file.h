@@ -131,6 +131,11 @@ struct dwarf_unit *dwarf_file_unit_at(struct dwarf_file *file, uint64_t offset);
 
 /* Compiled on first use and shared by the units that name the same table. */
 const struct abbrev_table *dwarf_unit_abbrevs(const struct dwarf_unit *unit);
+/*
+ * Free all of these tables: they take some twenty times their bytes in the file, and few of them
+ * are needed again after all units were read. No walk may be under way.
+ */
+void dwarf_file_forget_abbrevs(struct dwarf_file *file);
 
 /* What one round of questions may cost; called before each. */
 void dwarf_file_renew_work(struct dwarf_file *file);

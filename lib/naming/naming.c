@@ -541,7 +541,7 @@ static void find_cpython_pools(const struct search *search)
 {
 	struct cpython_pools pools;
 
-	if (!has_function(search, cpython_witness))
+	if (!symbol_functions_has_linked_as(search->functions, cpython_witness))
 		return;
 	if (!cpython_pools_find(search->file->image, &pools)) {
 		if (search->naming->wants_allocators)
@@ -568,7 +568,7 @@ static void find_wrappers(struct search *search)
 	const struct symbol_function **found;
 	size_t nr;
 
-	if (!has_function(search, wrappers_witness))
+	if (!symbol_functions_has_linked_as(search->functions, wrappers_witness))
 		return;
 	found = symbol_functions_match(search->functions, &search->naming->wrappers, NULL, &nr);
 	add_entries(search, found, nr);
@@ -665,6 +665,7 @@ static void keep_search(const struct search *search)
 		kept_files_give(naming->symbols.kept, search->symbols);
 		return;
 	}
+	symbol_file_trim(search->symbols); /* it is kept while probes are put in */
 	ARRAY_GROW(naming->searched, naming->nr_searched, naming->cap_searched);
 	naming->searched[naming->nr_searched++] =
 		(struct searched){search->file->image, search->symbols, search->functions};

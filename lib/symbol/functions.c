@@ -630,6 +630,37 @@ const struct symbol_function **symbol_functions_linked_as(struct symbol_function
 	return found;
 }
 
+/* Is it this name, with a version or suffixes at most? */
+static bool is_linked_as(const char *alias, const char *name, size_t nr_bytes)
+{
+	size_t nr, nr_whole;
+
+	if (strncmp(alias, name, nr_bytes) != 0)
+		return false;
+	nr = bare_name_bytes(alias, &nr_whole);
+	return nr == nr_bytes || nr_whole == nr_bytes;
+}
+
+bool symbol_functions_has_linked_as(const struct symbol_functions *functions,
+				    const char *linkage_name)
+{
+	size_t nr_bytes = strlen(linkage_name);
+
+	if (functions->has_linkage_names)
+		return name_index_find(&functions->linkage_names, linkage_name) != INDEX_NONE;
+	for (size_t i = 0; i < functions->nr; i++) {
+		const struct entry *entry = &functions->entries[i];
+		const struct elf_symbol *aliases = aliases_of(functions, entry);
+
+		fetch_name(functions, i + NAMES_AHEAD);
+		for (size_t j = 0; j < entry->nr_aliases; j++) {
+			if (is_linked_as(aliases[j].name, linkage_name, nr_bytes))
+				return true;
+		}
+	}
+	return false;
+}
+
 static struct name_wanted wanted_of(const regex_t *regex, const char *word)
 {
 	return (struct name_wanted){

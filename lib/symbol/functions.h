@@ -78,6 +78,10 @@ uint64_t symbol_functions_end(const struct symbol_functions *functions, size_t i
 const struct symbol_function **symbol_functions_linked_as(struct symbol_functions *functions,
 							  const char *linkage_name, size_t *nr);
 
+/* Are there any? Quicker where that is all that is asked. */
+bool symbol_functions_has_linked_as(const struct symbol_functions *functions,
+				    const char *linkage_name);
+
 /*
  * The functions with a name that the regular expression matches, by address; NULL: all. The names
  * of a function are: the name in reports; demangled names, with and without parameters and template

@@ -14,8 +14,6 @@
 #define FILES_MAX 32
 /* Of all files: tables, and what was inflated. */
 #define BYTES_MAX ((uint64_t)32 << 20)
-/* Abbreviations, once they are read, take some times their bytes. */
-#define ABBREV_FACTOR 8
 
 struct kept_files {
 	pthread_mutex_t lock;
@@ -56,8 +54,7 @@ static uint64_t bytes_of(const struct symbol_file *file)
 		if (object->supplement_inflated.blocks[i])
 			nr += object->supplement_dwarf.sections[i].nr;
 	}
-	return nr + ABBREV_FACTOR * object->dwarf.sections[DWARF_ABBREV].nr +
-	       object->dwarf.nr_units * sizeof(*object->dwarf.units) +
+	return nr + object->dwarf.nr_units * sizeof(*object->dwarf.units) +
 	       object->dwarf.nr_scratch_bytes;
 }
 
@@ -88,6 +85,8 @@ static bool keep(struct kept_files *kept, struct symbol_file *file)
 
 void kept_files_give(struct kept_files *kept, struct symbol_file *file)
 {
+	if (kept)
+		symbol_file_trim(file);
 	if (!kept || !may_be_kept(file) || !keep(kept, file))
 		symbol_file_close(file);
 }

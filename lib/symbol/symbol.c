@@ -328,6 +328,14 @@ int symbol_file_open(const struct symbol_options *options, const struct symbol_r
 	return 0;
 }
 
+void symbol_file_trim(struct symbol_file *file)
+{
+	if (!file->object.has_dwarf)
+		return;
+	dwarf_file_forget_abbrevs(&file->object.dwarf);
+	dwarf_file_forget_abbrevs(&file->object.supplement_dwarf);
+}
+
 void symbol_file_close(struct symbol_file *file)
 {
 	if (!file)

@@ -57,6 +57,8 @@ const char *symbol_file_mismatch(const struct symbol_file *file);
 unsigned int symbol_file_address_bytes(const struct symbol_file *file);
 /* The linkage name of the function that the PLT stub at an address calls, borrowed; NULL: none. */
 const char *symbol_file_callee_of_stub(struct symbol_file *file, uint64_t address);
+/* Free tables that can be made again as far as they are needed: the file will stay open. */
+void symbol_file_trim(struct symbol_file *file);
 void symbol_file_close(struct symbol_file *file);
 
 #endif

@@ -361,6 +361,7 @@ TEST(symbol_functions, names_come_after_a_match)
 		assert_null(found[i]->name);
 		assert_int_not_equal(found[i]->nr_inlined, SYMBOL_INLINED_UNKNOWN);
 	}
+	symbol_file_trim(program.file); /* what it frees is made again */
 	starts[0] = found[0]->start;
 	starts[1] = found[0]->start + 1;
 	symbol_functions_name(program.functions, starts, 2, names);
@@ -368,6 +369,27 @@ TEST(symbol_functions, names_come_after_a_match)
 	assert_null(names[1]);
 	regfree(&regex);
 	free(found);
+	close_program(&program);
+}
+
+TEST(symbol_functions, has_a_symbol_without_an_index_as_with_one)
+{
+	static const struct {
+		const char *name;
+		bool is_there;
+	} cases[] = {{"mostly", true}, {"most", false}, {"mostly.", false}, {"choice", true}};
+	struct program program = open_program("c");
+	size_t nr;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(symbol_functions_has_linked_as(program.functions, cases[i].name),
+				 cases[i].is_there);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		free(symbol_functions_linked_as(program.functions, cases[i].name, &nr));
+		assert_int_equal(nr > 0, cases[i].is_there);
+		assert_int_equal(symbol_functions_has_linked_as(program.functions, cases[i].name),
+				 cases[i].is_there);
+	}
 	close_program(&program);
 }
 
