@@ -9,7 +9,7 @@
 
 static struct skip_step fixed(uint32_t nr_bytes)
 {
-	return (struct skip_step){.kind = SKIP_FIXED, .nr_bytes = nr_bytes};
+	return (struct skip_step){.kind = SKIP_FIXED, .nr_bytes = nr_bytes & SKIP_BYTES_MAX};
 }
 
 /* DWARF 5 section 7.5.6, and the GNU forms of split DWARF and dwz. */
@@ -92,7 +92,8 @@ static void add_step(struct abbrev_table *table, struct abbrev *row, struct skip
 	if (step.kind == SKIP_FIXED) {
 		if (step.nr_bytes == 0)
 			return;
-		if (last && last->kind == SKIP_FIXED) {
+		if (last && last->kind == SKIP_FIXED &&
+		    step.nr_bytes <= SKIP_BYTES_MAX - last->nr_bytes) {
 			last->nr_bytes += step.nr_bytes;
 			return;
 		}

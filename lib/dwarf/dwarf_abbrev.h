@@ -32,10 +32,13 @@ enum skip_kind {
 	SKIP_UNKNOWN,  /* a form of no standard we know: the unit cannot be read on */
 };
 
+/* Small, as a file may have a million. */
 struct skip_step {
-	enum skip_kind kind;
-	uint32_t nr_bytes; /* SKIP_FIXED */
+	enum skip_kind kind : 8;
+	uint32_t nr_bytes : 24; /* SKIP_FIXED */
 };
+
+#define SKIP_BYTES_MAX ((UINT32_C(1) << 24) - 1)
 
 struct abbrev_attribute {
 	uint16_t name, form;
