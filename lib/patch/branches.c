@@ -11,6 +11,9 @@
 /* Bytes after a start that a probe may overwrite, or leave alone in front of its window. */
 #define NEAR_BYTES (PATCH_SLED_MAX_BYTES + PATCH_MAX_BYTES + 4)
 
+/* Calls often lead to the same functions: so many are known without a search. */
+#define NR_CALLED 4096
+
 struct branch {
 	uint64_t target, source;
 	bool is_call;
@@ -24,7 +27,9 @@ struct branches {
 	struct branch *at; /* by target, then source */
 	size_t nr, cap;
 	bool is_sorted;
-	branches_jump *tell; /* or NULL */
+	bool are_starts;	    /* each place is a start */
+	uint64_t called[NR_CALLED]; /* starts that calls lead to, by their hash; 0: none */
+	branches_jump *tell;	    /* or NULL */
 	void *context;
 };
 
@@ -72,11 +77,27 @@ struct branches *branches_new(const uint64_t *starts, size_t nr_starts)
 	return branches;
 }
 
+/* Is each of the first addresses among the others? Both are sorted. */
+static bool are_among(const uint64_t *some, size_t nr_some, const uint64_t *all, size_t nr_all)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < nr_some; i++) {
+		while (at < nr_all && all[at] < some[i])
+			at++;
+		if (at == nr_all || all[at] != some[i])
+			return false;
+	}
+	return true;
+}
+
 void branches_ask_about(struct branches *branches, const uint64_t *places, size_t nr_places)
 {
 	assert(!branches->places && !branches->nr);
 	branches->nr_places = nr_places;
 	branches->places = sorted_copy(places, &branches->nr_places);
+	branches->are_starts = are_among(branches->places, branches->nr_places, branches->starts,
+					 branches->nr_starts);
 }
 
 void branches_tell_jumps(struct branches *branches, branches_jump *tell, void *context)
@@ -126,6 +147,12 @@ bool branches_keep(const struct branches *branches, uint64_t target)
 	return nr && target - places[nr - 1] < NEAR_BYTES;
 }
 
+bool branches_ignore(const struct branches *branches, uint64_t start, uint64_t next_start,
+		     uint64_t target)
+{
+	return branches->are_starts && target >= start + NEAR_BYTES && target < next_start;
+}
+
 uint64_t branches_last_start(const struct branches *branches, uint64_t address)
 {
 	size_t nr = nr_up_to(branches->starts, branches->nr_starts, address);
@@ -133,11 +160,22 @@ uint64_t branches_last_start(const struct branches *branches, uint64_t address)
 	return nr ? branches->starts[nr - 1] : 0;
 }
 
+static bool is_start(struct branches *branches, uint64_t target)
+{
+	uint64_t *known = &branches->called[target / 16 % NR_CALLED];
+
+	if (target && *known == target)
+		return true;
+	if (branches_last_start(branches, target) != target)
+		return false;
+	*known = target;
+	return true;
+}
+
 void branches_add(struct branches *branches, uint64_t source, uint64_t target, bool is_call)
 {
 	/* Nearly all calls lead to starts, which are targets in any case. */
-	if ((is_call && branches_last_start(branches, target) == target) ||
-	    !branches_keep(branches, target))
+	if ((is_call && is_start(branches, target)) || !branches_keep(branches, target))
 		return;
 	ARRAY_GROW(branches->at, branches->nr, branches->cap);
 	branches->at[branches->nr++] =

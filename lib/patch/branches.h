@@ -49,6 +49,12 @@ branches_jump *branches_teller(const struct branches *branches, void **context);
 void branches_add(struct branches *branches, uint64_t source, uint64_t target, bool is_call);
 /* Is a branch to the address kept? */
 bool branches_keep(const struct branches *branches, uint64_t target);
+/*
+ * Is a branch to the address surely not kept, as it is in the midst of the function between these
+ * two starts, of which the second is the next one? Quicker than branches_keep().
+ */
+bool branches_ignore(const struct branches *branches, uint64_t start, uint64_t next_start,
+		     uint64_t target);
 /* Call this after the last branch was added, and before any question. */
 void branches_sort(struct branches *branches);
 

@@ -36,6 +36,7 @@ static bool is_jump(const struct code_instruction *code)
  */
 static void decode(struct code *code, uint64_t from, uint64_t to)
 {
+	uint64_t start = branches_last_start(code->branches, from);
 	uint64_t next_start = branches_next_start(code->branches, from), step;
 	bool is_known = true; /* all of the function up to here */
 
@@ -44,6 +45,7 @@ static void decode(struct code *code, uint64_t from, uint64_t to)
 
 		step = 1;
 		if (at >= next_start) {
+			start = next_start;
 			next_start = branches_next_start(code->branches, at);
 			is_known = true;
 		}
@@ -55,7 +57,8 @@ static void decode(struct code *code, uint64_t from, uint64_t to)
 		step = instruction.nr_bytes;
 		if (is_known && code->tell && is_jump(&instruction))
 			code->tell(code->context, at, step, instruction.target);
-		if (leads_somewhere(&instruction))
+		if (leads_somewhere(&instruction) &&
+		    !branches_ignore(code->branches, start, next_start, instruction.target))
 			branches_add(code->branches, at, instruction.target,
 				     instruction.effect == CODE_EFFECT_CALL);
 	}
