@@ -113,7 +113,7 @@ bool patch_moved_pc(const struct patch *patch, uint64_t pc, uint64_t *moved)
 	for (size_t i = 0; i < patch->nr_steps; i++) {
 		const struct patch_step *step = &patch->steps[i];
 
-		if (!step->is_callee && step->window_offset == offset) {
+		if (!step->is_callee && (uint64_t)step->window_offset == offset) {
 			*moved = patch->thunk + step->offset;
 			return true;
 		}

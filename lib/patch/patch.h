@@ -78,9 +78,9 @@ enum patch_kind {
 
 /* An instruction of a thunk, and the pc of the program when it is the next. */
 struct patch_step {
-	uint8_t offset;	       /* in the thunk */
-	uint8_t window_offset; /* from patch.address on, if is_callee is false */
-	bool is_callee;	       /* the pc is at the first instruction of the callee */
+	uint8_t offset;	      /* in the thunk */
+	int8_t window_offset; /* from patch.address on, if is_callee is false */
+	bool is_callee;	      /* the pc is at the first instruction of the callee */
 };
 
 /* The bytes to write, and where; the thunk is in the area. A plain value. */

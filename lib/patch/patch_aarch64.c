@@ -15,14 +15,9 @@
 
 #include "code/code_aarch64.h"
 #include "patch/branches.h"
+#include "patch/maker_aarch64.h"
 
-#define WORD_BYTES	sizeof(uint32_t)
 #define THUNK_ALIGNMENT 8
-#define THUNK_MAX_WORDS 32
-#define BRANCH_BYTES	(INT64_C(1) << 27) /* on either side */
-#define PAGE_BYTES	UINT64_C(4096)	   /* of adrp, whatever the kernel has */
-
-enum { X16 = 16, X17 = 17, XZR = 31 };
 
 #define NOP	     UINT32_C(0xd503201f)
 #define PUSH_X16_X17 UINT32_C(0xa9bf47f0) /* stp x16, x17, [sp, #-16]! */
@@ -40,84 +35,6 @@ enum { X16 = 16, X17 = 17, XZR = 31 };
 const char *patch_counting_machine(void)
 {
 	return "aarch64";
-}
-
-struct maker {
-	struct patch patch; /* so far */
-	uint32_t words[THUNK_MAX_WORDS];
-	size_t nr;
-	bool is_out_of_reach;
-};
-
-static uint32_t word_at(const uint8_t *bytes)
-{
-	uint32_t word;
-
-	memcpy(&word, bytes, sizeof(word));
-	return word;
-}
-
-static void put(struct maker *maker, uint32_t word)
-{
-	assert(maker->nr < THUNK_MAX_WORDS);
-	maker->words[maker->nr++] = word;
-}
-
-static uint64_t next_address(const struct maker *maker)
-{
-	return maker->patch.thunk + maker->nr * WORD_BYTES;
-}
-
-/* b or bl, from one address to another one. */
-static uint32_t branch(struct maker *maker, bool is_call, uint64_t from, uint64_t to)
-{
-	int64_t distance = (int64_t)(to - from);
-
-	if (distance < -BRANCH_BYTES || distance >= BRANCH_BYTES || distance % 4)
-		maker->is_out_of_reach = true;
-	return (is_call ? UINT32_C(0x94000000) : UINT32_C(0x14000000)) |
-	       ((uint32_t)(distance >> 2) & 0x3ffffff);
-}
-
-static void put_branch(struct maker *maker, uint64_t to)
-{
-	put(maker, branch(maker, false, next_address(maker), to));
-}
-
-/* movz, and movk for what is not 0. */
-static void put_value(struct maker *maker, unsigned int reg, uint64_t value)
-{
-	put(maker, UINT32_C(0xd2800000) | (uint32_t)(value & 0xffff) << 5 | reg);
-	for (unsigned int i = 1; i < 4; i++) {
-		uint32_t part = (uint32_t)(value >> 16 * i & 0xffff);
-
-		if (part)
-			put(maker, UINT32_C(0xf2800000) | i << 21 | part << 5 | reg);
-	}
-}
-
-/* adrp and add: +-4 GiB */
-static void put_near_address(struct maker *maker, unsigned int reg, uint64_t address)
-{
-	int64_t pages = (int64_t)(address / PAGE_BYTES - next_address(maker) / PAGE_BYTES);
-	uint32_t low = (uint32_t)(address % PAGE_BYTES);
-
-	if (pages < -(INT64_C(1) << 20) || pages >= INT64_C(1) << 20)
-		maker->is_out_of_reach = true;
-	put(maker, UINT32_C(0x90000000) | ((uint32_t)pages & 3) << 29 |
-			   ((uint32_t)(pages >> 2) & 0x7ffff) << 5 | reg);
-	put(maker, UINT32_C(0x91000000) | low << 10 | reg << 5 | reg);
-}
-
-/* The next instruction of the thunk represents this place in the program. */
-static void add_step(struct maker *maker, uint64_t address, bool is_callee)
-{
-	assert(maker->patch.nr_steps < PATCH_MAX_STEPS);
-	maker->patch.steps[maker->patch.nr_steps++] = (struct patch_step){
-		.offset = (uint8_t)(maker->nr * WORD_BYTES),
-		.window_offset = (uint8_t)(address - maker->patch.address),
-		.is_callee = is_callee,
-	};
 }
 
 /* A pair of registers, the first and the second of which are pushed[] numbers nr + 1 and nr. */
@@ -154,8 +71,7 @@ static void put_find_counter(struct maker *maker, const struct patch_counter *co
 	put(maker, UINT32_C(0x8b000000) | X16 << 16 | counter->shard_log2 << 10 | X17 << 5 | X16);
 }
 
-/* Large System Extensions (Armv8.1) add in one instruction. */
-static bool has_atomic_add(void)
+bool maker_has_atomic_add(void)
 {
 	return getauxval(AT_HWCAP) & HWCAP_ATOMICS;
 }
@@ -165,7 +81,7 @@ static void put_count(struct maker *maker, const struct patch_counter *counter)
 	put_push(maker, PUSH_X16_X17, 0);
 	put_find_counter(maker, counter);
 	put(maker, UINT32_C(0xd2800000) | 1 << 5 | X17); /* mov x17, #1 */
-	if (has_atomic_add()) {
+	if (maker_has_atomic_add()) {
 		put(maker, STADD);
 	} else {
 		put_push(maker, PUSH_X14_X15, 2);
@@ -195,7 +111,7 @@ static enum patch_outcome finish(struct maker *maker, uint32_t old, struct code_
 {
 	size_t start = maker->patch.thunk - area->address, nr_bytes = maker->nr * WORD_BYTES;
 	uint32_t new = branch(maker, maker->patch.kind == PATCH_CALL, maker->patch.address,
-			      maker->patch.thunk);
+			      maker->patch.thunk + maker->entry * WORD_BYTES);
 
 	if (maker->is_out_of_reach)
 		return PATCH_OUT_OF_REACH;
@@ -317,7 +233,7 @@ static enum patch_outcome displace(struct maker *maker, uint32_t word, uint64_t 
  */
 static bool is_landing_pad(uint32_t word)
 {
-	return matches(word, 0xffffff3f, 0xd503241f) || word == 0xd503233f || word == 0xd503237f;
+	return matches(word, 0xffffff3f, 0xd503241f) || word == PACIASP || word == PACIBSP;
 }
 
 static size_t nr_words(const struct patch_function *function)
@@ -409,6 +325,42 @@ enum patch_outcome patch_entry(struct patch *patch, const struct patch_function 
 	if (outcome == PATCH_OK)
 		patch->is_in_sled = true;
 	return outcome;
+}
+
+/*
+ * The landing pad is passed before the probe. Where it signs the return address, a call of the
+ * thunk has to do so, too: a thread there continues at the function's first word.
+ */
+static void put_signing(struct maker *maker, const struct patch_function *function)
+{
+	uint32_t pad = function_word(function, 0);
+
+	if (maker->patch.address == function->address || (pad != PACIASP && pad != PACIBSP))
+		return;
+	put_branch(maker, next_address(maker) + 2 * WORD_BYTES);
+	add_step(maker, function->address, false);
+	put(maker, pad);
+}
+
+enum patch_outcome patch_entry_behind(struct patch *patch, const struct patch_function *function,
+				      const struct branches *branches, struct code_area *area,
+				      maker_prelude *prelude, const void *context)
+{
+	size_t start = nr_words(function) && is_landing_pad(function_word(function, 0));
+	uint64_t address = function->address + start * WORD_BYTES;
+	struct maker maker = {.nr = 0};
+	enum patch_outcome outcome;
+
+	if (function->address % WORD_BYTES || start >= nr_words(function))
+		return PATCH_TOO_SHORT;
+	begin(&maker, PATCH_ENTRY, address, area);
+	add_step(&maker, address, false);
+	prelude(&maker, context);
+	put_signing(&maker, function);
+	outcome = displace(&maker, function_word(function, start), address);
+	if (outcome == PATCH_OK)
+		outcome = judge(function, &maker.patch, branches);
+	return outcome ? outcome : finish(&maker, function_word(function, start), area, patch);
 }
 
 enum patch_outcome patch_call(struct patch *patch, uint64_t address, const uint8_t *bytes,

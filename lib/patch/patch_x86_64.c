@@ -91,7 +91,7 @@ static void add_step(struct maker *maker, uint64_t address, bool is_callee)
 	assert(maker->patch.nr_steps < PATCH_MAX_STEPS);
 	maker->patch.steps[maker->patch.nr_steps++] = (struct patch_step){
 		.offset = (uint8_t)maker->nr_bytes,
-		.window_offset = (uint8_t)(address - maker->patch.address),
+		.window_offset = (int8_t)(address - maker->patch.address),
 		.is_callee = is_callee,
 	};
 }
