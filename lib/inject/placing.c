@@ -70,6 +70,7 @@ static uint64_t distance_to(const struct placing *place, uint64_t start)
 /*
  * Below the code as near as there is room, above it as far as jumps reach: the heap begins up to 32
  * MiB above a program that is not PIE, is not mapped when the program starts, and grows upwards.
+ * Returns 0, which is in no gap, if there is no room.
  */
 static uint64_t candidate(const struct placing *place, const struct gap *gap)
 {
@@ -77,7 +78,7 @@ static uint64_t candidate(const struct placing *place, const struct gap *gap)
 
 	if (gap->start >= place->last)
 		end = min_u64(end, place->first + PATCH_REACH_BYTES);
-	return page_start(end - place->nr_bytes);
+	return end < place->nr_bytes ? 0 : page_start(end - place->nr_bytes);
 }
 
 static bool find_one(struct placing *place, struct gaps *gaps)

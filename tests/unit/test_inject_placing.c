@@ -63,3 +63,13 @@ TEST(inject_placing, without_room_it_fails)
 	assert_int_equal(placing_find(getpid(), &place, 1, &err), ERR_LIMIT);
 	munmap(code, PAGE);
 }
+
+TEST(inject_placing, what_is_larger_than_all_addresses_in_reach_has_no_place)
+{
+	struct placing place = {
+		.first = 4 * MIB, .last = 4 * MIB + PAGE, .nr_bytes = PATCH_REACH_BYTES + 5 * MIB};
+	struct err err = ERR_INIT;
+
+	assert_int_equal(placing_find(getpid(), &place, 1, &err), ERR_LIMIT);
+	assert_int_equal(place.found, 0);
+}
