@@ -126,7 +126,7 @@ static bool stand_at(struct entry_stop *stop, struct user_regs_struct *regs, uin
 	struct iovec iov = {.iov_base = regs, .iov_len = sizeof(*regs)};
 
 	inject_go_to(regs, entry);
-	stop->has_thread_data = inject_thread_pointer(regs) != 0;
+	stop->has_thread_data = inject_thread_pointer(stop->pid, regs) != 0;
 	return ptrace(PTRACE_SETREGSET, stop->pid, (void *)NT_PRSTATUS, &iov) == 0;
 }
 

@@ -125,8 +125,11 @@ static int place_parts(struct draft *draft, struct err *err)
 		draft->first_of_part[plan->nr_parts] = i;
 	}
 	region_plan_data(plan);
-	for (uint32_t k = 0; k < plan->nr_parts; k++)
+	for (uint32_t k = 0; k < plan->nr_parts; k++) {
 		places[k].nr_bytes = region_plan_bytes(plan, k);
+		places[k].nr_far_bytes =
+			PATCH_DATA_IS_FAR ? plan->head_bytes + plan->data_bytes : 0;
+	}
 	if (placing_find(draft->access->pid, places, plan->nr_parts, err) < 0)
 		return err->code;
 	for (uint32_t k = 0; k < plan->nr_parts; k++)

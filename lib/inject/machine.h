@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <sys/user.h>
 
 /*
@@ -14,11 +15,11 @@
 
 uint64_t inject_pc(const struct user_regs_struct *regs);
 uint64_t inject_stack_pointer(const struct user_regs_struct *regs);
-/* The address of the thread's data; 0: there are none yet, or it is not among the registers. */
-uint64_t inject_thread_pointer(const struct user_regs_struct *regs);
+/* The address of the data of a thread, which is stopped; 0: there are none yet. */
+uint64_t inject_thread_pointer(pid_t tid, const struct user_regs_struct *regs);
 /* Continue at `pc`, outside of system calls, after the detour or the exec. */
 void inject_go_to(struct user_regs_struct *regs, uint64_t pc);
-/* Can programs read the base of fs? The same for all. */
+/* Can programs read that address from a register (the base of fs)? The same for all. */
 bool inject_reads_thread_pointer(void);
 
 /*

@@ -3,7 +3,10 @@
 
 #if defined(__aarch64__)
 
+#include <elf.h>
 #include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
 
 static const uint8_t detour_code[] = {
 	0x9f, 0x24, 0x03, 0xd5, /* bti j */
@@ -31,10 +34,14 @@ uint64_t inject_stack_pointer(const struct user_regs_struct *regs)
 }
 
 /* The thread pointer is in another register set. */
-uint64_t inject_thread_pointer(const struct user_regs_struct *regs)
+uint64_t inject_thread_pointer(pid_t tid, const struct user_regs_struct *regs)
 {
+	uint64_t pointer = 0;
+	struct iovec set = {.iov_base = &pointer, .iov_len = sizeof(pointer)};
+
 	(void)regs;
-	return 0;
+	return ptrace(PTRACE_GETREGSET, tid, (void *)(uintptr_t)NT_ARM_TLS, &set) == 0 ? pointer
+										       : 0;
 }
 
 /* The detour has saved there what its call has overwritten; without one both are 0. */
@@ -46,7 +53,7 @@ void inject_go_to(struct user_regs_struct *regs, uint64_t pc)
 
 bool inject_reads_thread_pointer(void)
 {
-	return false;
+	return true;
 }
 
 void inject_make_detour(struct inject_detour *detour, uint64_t entry)

@@ -31,8 +31,9 @@ uint64_t inject_stack_pointer(const struct user_regs_struct *regs)
 	return regs->rsp;
 }
 
-uint64_t inject_thread_pointer(const struct user_regs_struct *regs)
+uint64_t inject_thread_pointer(pid_t tid, const struct user_regs_struct *regs)
 {
+	(void)tid;
 	return regs->fs_base;
 }
 

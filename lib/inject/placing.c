@@ -61,10 +61,8 @@ static bool read_gaps(pid_t pid, struct gaps *gaps)
 static uint64_t distance_to(const struct placing *place, uint64_t start)
 {
 	uint64_t end = start + place->nr_bytes;
-	uint64_t low = start < place->first ? start : place->first;
-	uint64_t high = end > place->last ? end : place->last;
 
-	return high - low;
+	return max_u64(end, place->last) - min_u64(start + place->nr_far_bytes, place->first);
 }
 
 /*

@@ -8,11 +8,12 @@
 
 struct err;
 
-/* Memory that must be so near to some code that 32-bit jumps lead from one to the other. */
+/* Memory that must be so near to some code that its branches lead from one to the other. */
 struct placing {
-	uint64_t first, last; /* of the code */
-	uint64_t nr_bytes;    /* wanted, whole pages */
-	uint64_t found;	      /* the result: free at this moment */
+	uint64_t first, last;  /* of the code */
+	uint64_t nr_bytes;     /* wanted, whole pages */
+	uint64_t nr_far_bytes; /* the first of these: no branch leads there */
+	uint64_t found;	       /* the result: free at this moment */
 };
 
 /* Find places that do not overlap. ERR_LIMIT: there is no room; ERR_GONE. Nothing is stopped. */

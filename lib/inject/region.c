@@ -66,9 +66,8 @@ void region_plan_data(struct region_plan *plan)
 	plan->head_bytes =
 		page_align(plan->patches_offset + plan->nr_patches * sizeof(struct patch));
 	plan->data_bytes = page_align(counters_bytes(&plan->counters));
-	plan->heap_offset = plan->private_bytes = 0;
+	plan->heap_offset = 0;
 	if (plan->has_heap) {
-		plan->private_bytes = page_align(sizeof(struct heap_private));
 		plan->heap_offset =
 			plan->data_bytes + (plan->has_all ? sizeof(struct heap_all) : 0);
 		plan->data_bytes = plan->heap_offset + sizeof(struct heap_shared);
@@ -105,16 +104,10 @@ uint64_t region_plan_gate(const struct region_plan *plan)
 	return region_plan_code(plan, 0) + plan->parts[0].code_bytes;
 }
 
-/* It follows the gate. */
-static uint64_t plan_private(const struct region_plan *plan)
-{
-	return region_plan_gate(plan) + plan->gate_bytes;
-}
-
 uint64_t region_plan_bytes(const struct region_plan *plan, uint32_t part)
 {
 	return plan->head_bytes + plan->data_bytes + plan->parts[part].code_bytes +
-	       (part ? 0 : plan->gate_bytes + plan->private_bytes);
+	       (part ? 0 : plan->gate_bytes);
 }
 
 uint64_t region_plan_heap(const struct region_plan *plan, uint32_t part)
@@ -262,17 +255,14 @@ static void unmap_all(struct making *making)
 			2);
 }
 
-/*
- * Reserve the address range of a part before the kernel places other mappings. What is not replaced
- * by files is the heap's private memory.
- */
+/* Reserve the address range of a part before the kernel places other mappings. */
 static int64_t reserve(struct making *making, uint32_t part)
 {
 	const struct region_plan *plan = making->plan;
 	uint64_t nr_bytes = region_plan_bytes(plan, part);
 	const uint64_t args[] = {plan->parts[part].address,
 				 nr_bytes,
-				 plan->private_bytes && !part ? PROT_READ | PROT_WRITE : PROT_NONE,
+				 PROT_NONE,
 				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
 				 (uint64_t)-1,
 				 0};
@@ -386,11 +376,32 @@ static int wipe_in_children(struct making *making, uint64_t address, uint64_t nr
 	return 0;
 }
 
+/* Code finds it by its address, so it may be anywhere. */
+static int map_private(struct making *making, uint64_t nr_bytes, uint64_t *address, struct err *err)
+{
+	const uint64_t args[] = {0,
+				 nr_bytes,
+				 PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+				 (uint64_t)-1,
+				 0};
+	int64_t at = remote_call(making->remote, SYS_mmap, args, 6);
+
+	if (at < 0)
+		return refused(err, making->pid, "map memory", at);
+	note_mapped(making, (uint64_t)at, nr_bytes);
+	*address = (uint64_t)at;
+	return 0;
+}
+
 static int make_heap_private(struct making *making, struct err *err)
 {
 	struct region_header *header = &making->region->header;
+	int status =
+		map_private(making, sizeof(struct heap_private), &header->private_address, err);
 
-	header->private_address = plan_private(making->plan);
+	if (status < 0)
+		return status;
 	header->private_bytes = sizeof(struct heap_private);
 	return wipe_in_children(making, header->private_address,
 				offsetof(struct heap_private, known),
@@ -400,18 +411,10 @@ static int make_heap_private(struct making *making, struct err *err)
 static int map_owners(struct making *making, struct err *err)
 {
 	struct region_header *header = &making->region->header;
-	const uint64_t args[] = {0,
-				 PATCH_OWNERS_BYTES,
-				 PROT_READ | PROT_WRITE,
-				 MAP_PRIVATE | MAP_ANONYMOUS,
-				 (uint64_t)-1,
-				 0};
-	int64_t at = remote_call(making->remote, SYS_mmap, args, 6);
+	int status = map_private(making, PATCH_OWNERS_BYTES, &header->owners_address, err);
 
-	if (at < 0)
-		return refused(err, making->pid, "map memory", at);
-	note_mapped(making, (uint64_t)at, PATCH_OWNERS_BYTES);
-	header->owners_address = (uint64_t)at;
+	if (status < 0)
+		return status;
 	header->owners_bytes = PATCH_OWNERS_BYTES;
 	return wipe_in_children(making, header->owners_address, header->owners_bytes,
 				making->contents->owners_at, err);

@@ -114,7 +114,7 @@ struct region_plan {
 	bool has_all; /* struct heap_all in front of the heap */
 	uint64_t blob_bytes;
 	/* set by region_plan_data(); without a heap its offset is 0, and nothing is private */
-	uint64_t head_bytes, data_bytes, patches_offset, heap_offset, private_bytes;
+	uint64_t head_bytes, data_bytes, patches_offset, heap_offset;
 };
 
 void region_plan_data(struct region_plan *plan);

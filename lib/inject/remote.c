@@ -452,7 +452,7 @@ static bool has_room(const struct remote *remote)
 	struct proc_maps_iter iter;
 	struct proc_map map, before = {0};
 	uint64_t sp = inject_stack_pointer(&remote->regs);
-	uint64_t data = remote_thread_data(remote->tid, &remote->regs);
+	uint64_t data = inject_thread_pointer(remote->tid, &remote->regs);
 	bool has = false;
 
 	if (!proc_read_process_file(remote->pid, "maps", &text))

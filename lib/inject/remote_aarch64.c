@@ -261,14 +261,6 @@ bool remote_runs_our_kind(const struct user_regs_struct *regs)
 	return !(regs->pstate & MODE_MASK);
 }
 
-uint64_t remote_thread_data(pid_t tid, const struct user_regs_struct *regs)
-{
-	uint64_t pointer;
-
-	(void)regs;
-	return get_set(tid, NT_ARM_TLS, &pointer, sizeof(pointer)) == sizeof(pointer) ? pointer : 0;
-}
-
 bool remote_is_frame_begin(uint64_t flags)
 {
 	return !flags;

@@ -66,8 +66,6 @@ int64_t remote_result(const struct user_regs_struct *regs);
 void remote_continue_call(struct user_regs_struct *regs, const struct proc_syscall *before);
 /* Does the stopped thread run code of the kind that profc is? */
 bool remote_runs_our_kind(const struct user_regs_struct *regs);
-/* The address of a stopped thread's data; 0: it has none. */
-uint64_t remote_thread_data(pid_t tid, const struct user_regs_struct *regs);
 
 /*
  * May a signal frame's context (struct ucontext) begin with these flags? The words after them are a

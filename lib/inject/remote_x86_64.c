@@ -234,12 +234,6 @@ bool remote_runs_our_kind(const struct user_regs_struct *regs)
 	return regs->cs == USER_CS;
 }
 
-uint64_t remote_thread_data(pid_t tid, const struct user_regs_struct *regs)
-{
-	(void)tid;
-	return regs->fs_base;
-}
-
 bool remote_is_frame_begin(uint64_t flags)
 {
 	return (flags & ~UC_FP_XSTATE) == FLAGS_OF_FRAME;

@@ -834,7 +834,7 @@ void stopped_write_back(struct stopped *stopped)
 
 uint64_t stopped_thread_pointer(const struct stopped_thread *thread)
 {
-	return inject_thread_pointer(&thread->regs);
+	return inject_thread_pointer(thread->tid, &thread->regs);
 }
 
 uint64_t stopped_stack_pointer(const struct stopped_thread *thread)

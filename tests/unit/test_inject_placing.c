@@ -66,8 +66,10 @@ TEST(inject_placing, without_room_it_fails)
 
 TEST(inject_placing, what_is_larger_than_all_addresses_in_reach_has_no_place)
 {
-	struct placing place = {
-		.first = 4 * MIB, .last = 4 * MIB + PAGE, .nr_bytes = PATCH_REACH_BYTES + 5 * MIB};
+	struct placing place = {.first = 4 * MIB,
+				.last = 4 * MIB + PAGE,
+				.nr_bytes = PATCH_REACH_BYTES + 5 * MIB,
+				.nr_far_bytes = PATCH_REACH_BYTES};
 	struct err err = ERR_INIT;
 
 	assert_int_equal(placing_find(getpid(), &place, 1, &err), ERR_LIMIT);
