@@ -55,7 +55,9 @@ override BUILD := $(patsubst $(CURDIR)/%,%,$(BUILD))
 
 # Code that goes into other processes, and is linked for itself.
 BLOB_SOURCES := lib/heap/heap_blob.c $(wildcard lib/heap/heap_*_blob.c)
-BLOB_ASSEMBLY := $(wildcard lib/heap/heap_*_x86_64.S)
+MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
+IS_X86_64 := $(filter x86_64,$(MACHINE))
+BLOB_ASSEMBLY := $(wildcard lib/heap/heap_*_$(MACHINE).S)
 LIB_SOURCES := $(sort $(filter-out $(BLOB_SOURCES),$(wildcard lib/*/*.c)))
 CMD_SOURCES := $(sort $(wildcard cmd/*.c))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
@@ -193,12 +195,13 @@ endif
 
 # Our code in other processes: no data, no library, no vector registers, none of the flags above.
 # A gate looks at what has come of it.
-IS_X86_64 := $(filter x86_64%,$(shell $(CC) -dumpmachine 2>/dev/null))
+BLOB_CFLAGS_x86_64 := -mno-sse -mno-mmx -mno-80387 -mno-red-zone -fcf-protection=none
+BLOB_CFLAGS_aarch64 := -mgeneral-regs-only -ffixed-x18 -mno-outline-atomics -mbranch-protection=none
 BLOB_CFLAGS := -std=gnu11 $(WARNINGS) -O2 -fno-omit-frame-pointer -ffreestanding -fPIC -fvisibility=hidden \
-	-mno-sse -mno-mmx -mno-80387 -mno-red-zone -fno-stack-protector -fcf-protection=none -fno-jump-tables \
+	$(BLOB_CFLAGS_$(MACHINE)) -fno-stack-protector -fno-jump-tables \
 	-fno-asynchronous-unwind-tables -fno-builtin -fno-tree-slp-vectorize \
 	$(if $(IS_CLANG),,-fno-tree-loop-distribute-patterns -fno-reorder-blocks-and-partition)
-ifneq ($(IS_X86_64),)
+ifneq ($(BLOB_ASSEMBLY),)
 $(BLOB_SOURCES:%.c=$(BUILD)/%.o): $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(call heard,$(CC) -Ilib $(BLOB_CFLAGS) -MMD -MP -c -o $@ $<)
@@ -208,7 +211,7 @@ $(BLOB_ASSEMBLY:%.S=$(BUILD)/%.o): $(BUILD)/%.o: %.S
 	$(call say,AS)$(CC) -c -o $@ $<
 
 $(BUILD)/lib/heap/heap_blob.elf: lib/heap/heap_blob.ld $(BLOB_OBJECTS)
-	$(call say,LD)$(LD) -o $@ -T $< --build-id=none --no-dynamic-linker -z norelro $(filter %.o,$^)
+	$(call say,LD)$(LD) -o $@ -T $< --build-id=none --no-dynamic-linker -z norelro -z max-page-size=4096 $(filter %.o,$^)
 
 $(BUILD)/lib/heap/heap_blob.bin: $(BUILD)/lib/heap/heap_blob.elf
 	$(call say,COPY)$(OBJCOPY) -O binary -j .text $< $@
@@ -218,7 +221,7 @@ $(BUILD)/lib/heap/heap_code.o: PROFC_CPPFLAGS += -DPROFC_HEAP_BLOB='"$(BUILD)/li
 endif
 
 # What must not be in the blob.
-check-blob: $(if $(IS_X86_64),$(BUILD)/lib/heap/heap_blob.elf)
+check-blob: $(if $(BLOB_ASSEMBLY),$(BUILD)/lib/heap/heap_blob.elf)
 	@scripts/check-blob $^
 
 $(BUILD)/libprofc.a: $(LIB_OBJECTS)
@@ -384,7 +387,7 @@ check-halves: $(BUILD)/libcmd.a $(BUILD)/libreport.a
 	@$(COMPILE) $(LDFLAGS) -o $(BUILD)/report_half $(BUILD)/report_half.c $(filter %.a,$^) $(REPORT_LIBS)
 
 # Files of a room that call or include each other in a circle.
-check-circles: $(LIB_OBJECTS) $(CMD_OBJECTS) $(if $(IS_X86_64),$(BLOB_OBJECTS))
+check-circles: $(LIB_OBJECTS) $(CMD_OBJECTS) $(if $(BLOB_ASSEMBLY),$(BLOB_OBJECTS))
 	@scripts/check-circles calls $^
 	@scripts/check-circles includes $(LIB_SOURCES) $(CMD_SOURCES) $(HEADERS)
 

@@ -161,3 +161,11 @@ void a64_decode(uint32_t word, uint64_t address, struct a64_instruction *out)
 	else if ((group & 0xe) == 8 || (group & 7) == 5)
 		decode_data(word, out);
 }
+
+bool a64_page(uint32_t word, uint64_t address, uint64_t *page)
+{
+	int64_t pages = signed_bits(word, 5, 19) * 4 + bits(word, 29, 2);
+
+	*page = (address & ~UINT64_C(4095)) + (uint64_t)(pages * 4096);
+	return matches(word, 0x9f000000, 0x90000000);
+}

@@ -40,4 +40,7 @@ struct a64_instruction {
 /* All words are instructions; those of no interest have no effect (Arm ARM C4.1). */
 void a64_decode(uint32_t word, uint64_t address, struct a64_instruction *out);
 
+/* Is it adrp? Then *page is the address that its register gets. */
+bool a64_page(uint32_t word, uint64_t address, uint64_t *page);
+
 #endif

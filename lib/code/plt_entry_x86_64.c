@@ -23,15 +23,4 @@ uint64_t plt_entry_word(const uint8_t *bytes, size_t nr_bytes, uint64_t address)
 	return code.operand;
 }
 
-#else
-
-/* Only probes need this, and other processors have none yet. */
-uint64_t plt_entry_word(const uint8_t *bytes, size_t nr_bytes, uint64_t address)
-{
-	(void)bytes;
-	(void)nr_bytes;
-	(void)address;
-	return 0;
-}
-
 #endif

@@ -73,7 +73,7 @@ void heap_answer_begin(struct heap_ring *ring, struct target_memory *memory)
 	    sizeof(ring->mark));
 }
 
-void heap_answer_ids(const struct heap_ring *ring, struct target_memory *memory, uint32_t tid_at,
+void heap_answer_ids(const struct heap_ring *ring, struct target_memory *memory, int32_t tid_at,
 		     uint64_t main_data)
 {
 	put(ring, memory, offsetof(struct heap_private, known.main_data), &main_data,

@@ -41,7 +41,7 @@ void heap_answer_maps(const struct heap_ring *ring, pid_t pid, struct target_mem
  * Write the offset of ids in the data of threads, and the address of the main thread's data; 0: not
  * known.
  */
-void heap_answer_ids(const struct heap_ring *ring, struct target_memory *memory, uint32_t tid_at,
+void heap_answer_ids(const struct heap_ring *ring, struct target_memory *memory, int32_t tid_at,
 		     uint64_t main_data);
 
 /*

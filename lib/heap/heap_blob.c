@@ -10,11 +10,9 @@ struct outcome heap_slow(struct heap_frame *frame, uint32_t which, int64_t count
 /* Files in assembly know these offsets. */
 _Static_assert(offsetof(struct heap_frame, jump) == 8 &&
 		       offsetof(struct heap_frame, scratch[HEAP_SCRATCH_SLOT]) == 16 &&
-		       offsetof(struct heap_frame, scratch[HEAP_SCRATCH_RESULT]) == 32 &&
-		       offsetof(struct heap_frame, arguments) == 40 &&
-		       sizeof(struct heap_frame) == 144 && HEAP_STUB_WORD_BELOW == 24 &&
-		       HEAP_STACK_ARGUMENTS == 16,
-	       "heap_stubs_x86_64.S, heap_call_x86_64.S");
+		       offsetof(struct heap_frame, arguments) == HEAP_FRAME_ARGUMENTS_AT &&
+		       sizeof(struct heap_frame) == HEAP_FRAME_BYTES && HEAP_STACK_ARGUMENTS == 16,
+	       "heap_stubs_*.S, heap_call_*.S");
 
 /* Member by member: clearing the whole takes longer than all else. */
 static inline void begin_request(struct request *request, struct heap_frame *frame, uint32_t which,

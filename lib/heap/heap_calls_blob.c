@@ -2,7 +2,7 @@
 /* The blob calls functions of the allocator: with which arguments, and how. */
 #include "heap/heap_blob_priv.h"
 
-/* In heap_call_x86_64.S. */
+/* In heap_call_*.S. */
 uint64_t heap_call(struct heap_frame *frame, uint64_t function, const uint64_t *stack)
 	__attribute__((visibility("hidden")));
 

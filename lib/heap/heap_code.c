@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Embeds the blob, which the Makefile makes of heap_blob.c, heap_*_blob.c and heap_*_x86_64.S.
+/* Embeds the blob, which the Makefile makes of heap_blob.c, heap_*_blob.c and heap_*.S of this
+ * processor.
  */
 #include "heap/heap_code.h"
 
 #if defined(PROFC_HEAP_BLOB)
 
-extern const uint8_t heap_code_bytes[], heap_code_end[];
+/* Hidden: through a global offset table a local symbol of the assembler is not found everywhere. */
+extern const uint8_t heap_code_bytes[] __attribute__((visibility("hidden")));
+extern const uint8_t heap_code_end[] __attribute__((visibility("hidden")));
 
 __asm__(".pushsection .rodata\n"
 	".balign 16\n"

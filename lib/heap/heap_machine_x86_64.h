@@ -8,15 +8,36 @@
 #include <stdint.h>
 
 /* Registers that a call may change, beside arguments: r11, r10 and rax, which has the result. */
-#define HEAP_SCRATCH	    3
-#define HEAP_SCRATCH_SLOT   0
-#define HEAP_SCRATCH_RESULT 2
+#define HEAP_SCRATCH	  3
+#define HEAP_SCRATCH_SLOT 0
 /* Registers that a call keeps, beside the stack and frame pointers: rbx, r12 to r15. */
 #define HEAP_KEPT 5
 #define HEAP_KEPT_COLUMNS                                                                          \
 	{                                                                                          \
 		3, 12, 13, 14, 15                                                                  \
 	} /* their DWARF numbers */
+
+/* struct heap_frame, which files in assembly know. */
+#define HEAP_FRAME_BYTES	144
+#define HEAP_FRAME_ARGUMENTS_AT 40
+
+/* Where a thread's data lie about their address, */
+#define HEAP_DATA_BELOW_BYTES 0
+#define HEAP_DATA_ABOVE_BYTES 2048
+/* and where musl and glibc keep the thread's id in them. */
+#define HEAP_ID_AT_MUSL	 0x30
+#define HEAP_ID_AT_GLIBC 0x2d0
+/* glibc: the address of the table of a thread's blocks of thread-locals */
+#define HEAP_TABLE_AT 8
+
+/* A thread with records less than this apart asks the clock for each HEAP_STRIDE-th only. */
+#define HEAP_DENSE_TIME 1024
+
+/* A word of a stack that is an address of code, without what is no part of the address. */
+static inline uint64_t machine_plain(uint64_t word)
+{
+	return word;
+}
 
 /* Does the processor's clock run evenly, whatever its speed? (invariant TSC) */
 static inline bool machine_has_clock(void)

@@ -182,12 +182,17 @@ bool heap_emit(const struct request *request, enum heap_record_kind kind, uint64
 {
 	bool is_new = kind == HEAP_RECORD_ALLOCATION;
 	bool has_caller = is_new || (kind == HEAP_RECORD_FREE && rules.frees_have_stacks);
-	struct record record = {.request = request, .pointer = pointer};
+	struct record record;
 	struct heap_pieces pieces;
 	uint64_t position;
 	uint64_t *words;
 
+	/* Member by member: for less, some compilers call memset(), which is not there. */
+	record.request = request;
 	record.kind = kind | HEAP_HAS_TIME | HEAP_HAS_NAME | flags_of(request, kind);
+	record.pointer = pointer;
+	record.signature = record.time = record.nr_stack_bytes = 0;
+	record.pieces = 0;
 	/*
 	 * The times of a block's records lie within its life: that of its birth is late, that of
 	 * its free early.

@@ -18,8 +18,7 @@
 /* Functions of frames further out are not copied: they live long, and are read later. */
 #define FUNCTIONS_MAX 64
 
-/* glibc: the table of blocks in the data of a thread, and its entries; those of keys. */
-#define TABLE_AT	8
+/* glibc: the entries of the table of blocks, HEAP_TABLE_AT in the data; those of keys. */
 #define TABLE_ENTRY	16
 #define TABLE_NO_BLOCK	UINT64_MAX
 #define KEYS_OF_PAGE	32
@@ -48,7 +47,7 @@ static uint64_t word_at(uint64_t address)
 
 static uint64_t of_module(const struct frame_links *links, uint64_t data)
 {
-	uint64_t table = word_at(data + TABLE_AT), block;
+	uint64_t table = word_at(data + HEAP_TABLE_AT), block;
 
 	if (!table || links->root_of > word_at(table - TABLE_ENTRY))
 		return 0;

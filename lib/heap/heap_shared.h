@@ -23,6 +23,7 @@
 #ifndef PROFC_HEAP_HEAP_SHARED_H
 #define PROFC_HEAP_HEAP_SHARED_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "heap/heap_machine.h"
@@ -111,7 +112,7 @@ static inline uint64_t heap_countdown_allocations(int64_t countdown)
 
 /* How code finds out which thread it runs in: by the address of the thread's data. */
 enum heap_threads {
-	HEAP_THREADS_BY_DATA, /* the word at fs:0, which all threads have */
+	HEAP_THREADS_BY_DATA, /* the word at fs:0, which all threads have; or tpidr_el0 */
 	HEAP_THREADS_BY_BASE, /* fs itself, if programs can read it and that may be 0 */
 	HEAP_THREADS_AS_ONE,  /* by neither: all use the first slot */
 };
@@ -137,6 +138,8 @@ struct heap_own_slot {
 	uint64_t padding[8]; /* processors fetch cache lines in pairs */
 };
 
+/* Pages are at most so large, and kinds of memory do not share one. */
+#define HEAP_PAGE_MAX	   65536
 #define HEAP_SLOT_LOG2	   6
 #define HEAP_SLOTS	   1024
 #define HEAP_SLOTS_OF_PAGE 64
@@ -344,7 +347,10 @@ struct heap_all {
 	uint64_t nr_names;				   /* given out so far, each once */
 	struct heap_name names[HEAP_NAMES];		   /* [0] is unused */
 	_Alignas(4096) uint8_t ring[HEAP_ALL_RING_BYTES];
+	uint8_t end_of_page[0xe000];
 };
+
+_Static_assert(sizeof(struct heap_all) % HEAP_PAGE_MAX == 0, "struct heap_shared follows it");
 
 /*
  * A process that ends by itself waits in one of these places until profc has searched its memory,
@@ -409,7 +415,10 @@ struct heap_shared {
 	_Alignas(4096) struct heap_slot slots[HEAP_SLOTS];
 	_Alignas(4096) struct heap_own_slot own_slots[HEAP_OWN_SLOTS];
 	_Alignas(4096) uint8_t ring[HEAP_RING_BYTES];
+	uint8_t end_of_page[0xf000];
 };
+
+_Static_assert(sizeof(struct heap_shared) % HEAP_PAGE_MAX == 0, "the code follows it");
 
 #define HEAP_FILTER_BYTES 65536
 #define HEAP_SETS	  16384
@@ -452,8 +461,7 @@ struct heap_thread {
  * less than HEAP_DENSE_TIME apart, in units of the clock, asks for each 16th only, or once the
  * reader has visited again, which it does some hundred times a second.
  */
-#define HEAP_DENSE_TIME 1024
-#define HEAP_STRIDE	16
+#define HEAP_STRIDE 16
 
 #define HEAP_MEMO	  64
 #define HEAP_RECENT_LOG2  6
@@ -483,13 +491,16 @@ struct heap_walk {
 	struct heap_recent recent[1 << HEAP_RECENT_LOG2];
 };
 
+/* Smaller ids are found by chance anywhere in the data of threads. */
+#define HEAP_ID_MIN 1000
+
 /*
  * Facts about a process, written by profc as answers, or learned by the blob. A forked child begins
  * with a copy.
  */
 struct heap_known {
-	uint64_t mark;	 /* profc checks it before it writes here */
-	uint32_t tid_at; /* offset of a thread's id in its data; 0: not known yet */
+	uint64_t mark;	/* profc checks it before it writes here */
+	int32_t tid_at; /* offset of a thread's id from its data; 0: not known yet */
 	uint32_t padding;
 	uint64_t main_data; /* the main thread's data; 0: not known */
 	/*
@@ -531,11 +542,14 @@ struct heap_private {
 	/* With --mem=all: */
 	struct heap_thread threads[HEAP_THREADS];
 	struct heap_walk walks[HEAP_WALKS];
+	uint64_t end_of_page[2560];
 	_Alignas(4096) struct heap_known known; /* which children inherit */
 };
 
+_Static_assert(offsetof(struct heap_private, known) % HEAP_PAGE_MAX == 0, "the rest is cleared");
+
 /*
- * The registers that the stub pushes, below the caller's stack. A search of the thread's stack
+ * The registers that the stub saves, below the caller's stack. A search of the thread's stack
  * finds the marker, the word's own address ^ HEAP_MARKER_KEY, while the thread is inside. All
  * registers are here, as callers of a function that is not exported may keep values in any.
  */
@@ -549,15 +563,13 @@ struct heap_frame {
 };
 
 /*
- * The generated code passes to the stub: a word with the hook's number and these flags, in the red
- * zone, where signals leave it alone; and if it has counted, the address of the slot in
- * scratch[HEAP_SCRATCH_SLOT], and as its result the countdown before that; or, if the slot is the
- * thread's own, what was added to it.
+ * The generated code passes to the stub: a word with the hook's number and these flags; and if it
+ * has counted, the address of the slot in scratch[HEAP_SCRATCH_SLOT], and as its result the
+ * countdown before that; or, if the slot is the thread's own, what was added to it.
  */
-#define HEAP_STUB_WORD_BELOW 24
-#define HEAP_STUB_COUNTED    1 /* the allocation is in the countdown */
-#define HEAP_STUB_FRAMED     2 /* always the long way: it may call hooked functions */
-#define HEAP_STUB_HOOK_LOG2  2
+#define HEAP_STUB_COUNTED   1 /* the allocation is in the countdown */
+#define HEAP_STUB_FRAMED    2 /* always the long way: it may call hooked functions */
+#define HEAP_STUB_HOOK_LOG2 2
 
 /* Words of the caller's stack that may be arguments beyond those in registers. */
 #define HEAP_STACK_ARGUMENTS 16

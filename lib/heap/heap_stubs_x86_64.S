@@ -10,7 +10,7 @@ heap_stub:
 	push	%rbp
 	mov	%rsp, %rbp
 	push	%r15
-	mov	-8(%rsp), %r15d			/* HEAP_STUB_WORD_BELOW, less what was pushed */
+	mov	-8(%rsp), %r15d			/* STUB_WORD_BELOW, less what was pushed */
 	push	%r14
 	push	%r13
 	push	%r12

@@ -4,29 +4,39 @@
 
 /* -- ids -- */
 
-/* The offsets of a thread's id in its data, in musl and in glibc. */
-#define TID_AT_MUSL  0x30
-#define TID_AT_GLIBC 0x2d0
-
-static bool has_owner_at(uint64_t data, uint32_t at)
+static bool has_owner_at(uint64_t data, int32_t at)
 {
-	return relaxed_load((const int32_t *)(data + at)) == rules.owner_pid;
+	const int32_t *id = (const int32_t *)(data + (uint64_t)(int64_t)at);
+	uint64_t sp = (uint64_t)__builtin_frame_address(0);
+
+	/* The first cache line of the data is there. */
+	return ((at >= 0 && at < 64) || heap_is_writable((uint64_t)id, sizeof(*id), sp)) &&
+	       relaxed_load(id) == rules.owner_pid;
+}
+
+/* Below the address it depends on the size of the data, a multiple of 16, in each glibc. */
+static int32_t find_tid_at(uint64_t data)
+{
+	if (has_owner_at(data, HEAP_ID_AT_MUSL))
+		return HEAP_ID_AT_MUSL;
+	if (has_owner_at(data, HEAP_ID_AT_GLIBC))
+		return HEAP_ID_AT_GLIBC;
+	for (int32_t at = -HEAP_DATA_BELOW_BYTES; at < 0 && rules.owner_pid >= HEAP_ID_MIN;
+	     at += 16) {
+		if (has_owner_at(data, at))
+			return at;
+	}
+	return 0;
 }
 
 /*
- * The main thread had no data yet when profc looked, and finds the offset itself; the first cache
- * line of its data is there. Other threads find nothing until the main thread has come.
+ * The main thread had no data yet when profc looked, and finds the offset itself. Other threads
+ * find nothing until the main thread has come.
  */
-static __attribute__((noinline)) uint32_t learn_tid_at(uint64_t data)
+static __attribute__((noinline)) int32_t learn_tid_at(uint64_t data)
 {
-	uint64_t sp = (uint64_t)__builtin_frame_address(0);
-	uint32_t at = 0;
+	int32_t at = find_tid_at(data);
 
-	if (has_owner_at(data, TID_AT_MUSL))
-		at = TID_AT_MUSL;
-	else if (heap_is_writable(data + TID_AT_GLIBC, sizeof(int32_t), sp) &&
-		 has_owner_at(data, TID_AT_GLIBC))
-		at = TID_AT_GLIBC;
 	if (at) {
 		relaxed_store(&heap_known()->main_data, data);
 		relaxed_store(&heap_known()->tid_at, at);
@@ -38,11 +48,11 @@ static __attribute__((noinline)) uint32_t learn_tid_at(uint64_t data)
 static int64_t known_tid(void)
 {
 	uint64_t data = thread_data();
-	uint32_t at = relaxed_load(&heap_known()->tid_at);
+	int32_t at = relaxed_load(&heap_known()->tid_at);
 
 	if (data && !at)
 		at = learn_tid_at(data);
-	return data && at ? relaxed_load((const int32_t *)(data + at)) : 0;
+	return data && at ? heap_id_at(data, at) : 0;
 }
 
 int64_t heap_find_own_tid(void)

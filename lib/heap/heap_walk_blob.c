@@ -110,7 +110,7 @@ static inline bool go_to_caller(struct walk *walk, const struct step *step)
 		walk->fp_at = saved;
 		walk->has_fp = true;
 	}
-	walk->pc = *(const uint64_t *)(cfa - 8);
+	walk->pc = machine_plain(*(const uint64_t *)(cfa - 8));
 	walk->sp = cfa;
 	return true;
 }
@@ -124,7 +124,7 @@ static uint64_t nr_changed(const struct heap_walk *kept, uint64_t at)
 	while (at-- > 0) {
 		const struct heap_walked *frame = &kept->last_walk[at];
 
-		if (*(const uint64_t *)(frame->sp - 8) != frame->pc ||
+		if (machine_plain(*(const uint64_t *)(frame->sp - 8)) != frame->pc ||
 		    (frame->uses_fp && frame->fp_at &&
 		     *(const uint64_t *)frame->fp_at != frame->fp))
 			return at + 1;
@@ -312,7 +312,9 @@ static void keep_recent(struct heap_recent *recent, const struct heap_walk *kept
 	recent->signature = 0;
 	recent->nr_words = 0;
 	for (const struct heap_walked *walked = innermost; walked-- > kept->last_walk;) {
-		if (!add_word(recent, walked->sp - 8, walked->pc) ||
+		uint64_t at = walked->sp - 8;
+
+		if (!add_word(recent, at, *(const uint64_t *)at) ||
 		    (walked->uses_fp && walked->fp_at &&
 		     !add_word(recent, walked->fp_at, walked->fp)))
 			return;
@@ -393,8 +395,10 @@ uint64_t heap_sign_words(const struct heap_frame *frame, struct heap_thread *thr
 	if (frame->fp - sp < WALK_BYTES_MAX)
 		signature = heap_hash(signature ^ frame->fp);
 	for (uint64_t i = 0; i < nr_bytes / sizeof(*words); i++) {
-		if (words[i] - sp < WALK_BYTES_MAX || is_code(words[i], nr_code))
-			signature = heap_hash(heap_hash(signature ^ words[i]) ^ i);
+		uint64_t word = machine_plain(words[i]);
+
+		if (word - sp < WALK_BYTES_MAX || is_code(word, nr_code))
+			signature = heap_hash(heap_hash(signature ^ word) ^ i);
 	}
 	return signature;
 }

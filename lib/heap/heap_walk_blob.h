@@ -69,12 +69,17 @@ static inline uint64_t thread_data(void)
 	return rules.threads == HEAP_THREADS_BY_BASE ? machine_thread_register() : 0;
 }
 
+static inline int32_t heap_id_at(uint64_t data, int32_t at)
+{
+	return relaxed_load((const int32_t *)(data + (uint64_t)(int64_t)at));
+}
+
 /* As the C library knows it; if it does not, the main thread's. */
 static inline int64_t heap_own_tid(void)
 {
 	uint64_t data = thread_data();
-	uint32_t at = relaxed_load(&heap_known()->tid_at);
-	int64_t tid = data && at ? relaxed_load((const int32_t *)(data + at)) : 0;
+	int32_t at = relaxed_load(&heap_known()->tid_at);
+	int64_t tid = data && at ? heap_id_at(data, at) : 0;
 
 	return tid > 0 ? tid : heap_find_own_tid();
 }

@@ -32,13 +32,17 @@ struct patch_heap {
 
 /*
  * As patch_entry(). An allocation is counted, and goes on to the stub if that brings the countdown
- * below zero; a free does if the filter knows such a pointer. Only rax, r10, r11 and the flags
- * change, which callers of exported functions expect to lose; for a user's pool, whose functions
- * may be static, only rax, as its result. *original: the function without its probe, in the thunk.
+ * below zero; a free does if the filter knows such a pointer. Only rax, r10, r11 (x13 to x17) and
+ * the flags change, which callers of exported functions expect to lose; for a user's pool, whose
+ * functions may be static, only rax, as its result (x16 and x17, which every call may change).
+ * *original: the function without its probe, in the thunk.
  */
 enum patch_outcome patch_heap_entry(struct patch *patch, const struct patch_function *function,
 				    const struct branches *branches, struct code_area *area,
 				    const struct patch_heap *heap, uint64_t *original);
+
+/* Does it have a short way? Others always take the long way. */
+bool patch_heap_has_short_way(const struct patch_heap *heap);
 
 /* The branches of code: to begin, set the first three members and leave `at` zero. */
 struct patch_heap_leads {

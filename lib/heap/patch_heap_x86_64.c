@@ -21,6 +21,10 @@ _Static_assert(offsetof(struct heap_slot, countdown) == 0, "generated code knows
 _Static_assert(offsetof(struct heap_private, owners) == 0 && HEAP_FILTER_BYTES == 1 << 16,
 	       "generated code knows it");
 
+/* The word for the stub lies so far below the stack pointer: in the red zone, which signals spare.
+ */
+#define STUB_WORD_BELOW 24
+
 /* Such blocks an interpreter makes of memory that it has mapped: no hooked function is called. */
 #define HEAP_TABLE_SMALL 512
 
@@ -36,7 +40,7 @@ static size_t put_long_way(struct maker *maker, const struct patch_heap *heap, u
 	uint32_t word = heap->hook << HEAP_STUB_HOOK_LOG2 | how;
 
 	/* movl $word,-24(%rsp): no register is lost */
-	put(maker, (const uint8_t[]){0xc7, 0x44, 0x24, (uint8_t)-HEAP_STUB_WORD_BELOW}, 4);
+	put(maker, (const uint8_t[]){0xc7, 0x44, 0x24, (uint8_t)-STUB_WORD_BELOW}, 4);
 	put(maker, &word, sizeof(word));
 	put(maker, "\xe9", 1);
 	put_displacement(maker, heap->stub);
@@ -160,41 +164,12 @@ static void put_filter(struct maker *maker, const struct prelude *prelude)
 	put_jump_back(maker, JNE, prelude->uncounted_at);
 }
 
-/* Does it have a short way? Others always take the long way. */
-static bool has_short_way(const struct patch_heap *heap)
-{
-	switch (heap->function) {
-	case HEAP_MALLOC:
-	case HEAP_CALLOC:
-	case HEAP_NEW:
-	case HEAP_NEW_ALIGNED:
-	case HEAP_FREE:
-		return true;
-	case HEAP_POOL:
-	case HEAP_POOL_FREE:
-		return heap->is_of_table;
-	case HEAP_REALLOC:
-	case HEAP_REALLOCARRAY:
-	case HEAP_MEMALIGN:
-	case HEAP_POSIX_MEMALIGN:
-	case HEAP_VALLOC:
-	case HEAP_NEW_NOTHROW_ALIGNED:
-	case HEAP_MAP:
-	case HEAP_UNMAP:
-	case HEAP_REMAP:
-	case HEAP_EXIT:
-	case HEAP_FUNCTION_COUNT:
-		break;
-	}
-	return false;
-}
-
 static void put_prelude(struct maker *maker, const void *context)
 {
 	struct prelude prelude = {.heap = context};
 	const struct patch_heap *heap = prelude.heap;
 
-	if (heap->is_all || heap->is_framed || !has_short_way(heap)) {
+	if (heap->is_all || heap->is_framed || !patch_heap_has_short_way(heap)) {
 		put_long_way(maker, heap, HEAP_STUB_FRAMED);
 		return;
 	}
@@ -238,29 +213,6 @@ bool patch_heap_leads_next(struct patch_heap_leads *leads, uint64_t *target, boo
 		    (code.effect == CODE_EFFECT_CALL && code.disp_at))
 			return true;
 	}
-	return false;
-}
-
-#else
-
-enum patch_outcome patch_heap_entry(struct patch *patch, const struct patch_function *function,
-				    const struct branches *branches, struct code_area *area,
-				    const struct patch_heap *heap, uint64_t *original)
-{
-	(void)patch;
-	(void)function;
-	(void)branches;
-	(void)area;
-	(void)heap;
-	(void)original;
-	return PATCH_UNSUPPORTED;
-}
-
-bool patch_heap_leads_next(struct patch_heap_leads *leads, uint64_t *target, bool *is_word)
-{
-	(void)leads;
-	(void)target;
-	(void)is_word;
 	return false;
 }
 

@@ -8,8 +8,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "heap/heap_answer.h"
 #include "heap/heap_code.h"
 #include "heap/heap_ring.h"
@@ -287,26 +289,37 @@ void heap_draft_share(struct heap_ring *ring, const struct heap_options *options
 
 /* -- where threads have their ids -- */
 
-/* In musl and in glibc; else wherever all threads have theirs. */
-static const uint32_t ids_at[] = {0x30, 0x2d0};
-#define DATA_BYTES  2048
+/* Wherever all threads have theirs, if it is neither the place of musl nor that of glibc. */
+static const int32_t ids_at[] = {HEAP_ID_AT_MUSL, HEAP_ID_AT_GLIBC};
+#define DATA_BYTES  (HEAP_DATA_BELOW_BYTES + HEAP_DATA_ABOVE_BYTES)
 #define THREADS_MAX 64
-/* Smaller ids are found by chance anywhere. */
-#define TID_MIN 1000
 
 struct thread_data {
 	int32_t tid;
-	uint32_t nr_words;
-	int32_t words[DATA_BYTES / sizeof(int32_t)];
+	int32_t words[DATA_BYTES / sizeof(int32_t)]; /* 0: not readable */
 };
 
-static bool has_id_at(const struct thread_data *data, uint32_t at)
+/* The first and the last of its pages may not be there. */
+static void read_data(struct thread_data *data, uint64_t at, struct target_memory *memory)
 {
-	return at / sizeof(data->words[0]) < data->nr_words &&
-	       data->words[at / sizeof(data->words[0])] == data->tid;
+	uint64_t start = at - HEAP_DATA_BELOW_BYTES, end = at + HEAP_DATA_ABOVE_BYTES;
+
+	while (start < end) {
+		uint64_t next = min_u64(page_start(start) + page_bytes(), end);
+		uint8_t *to = (uint8_t *)data->words + (start - (at - HEAP_DATA_BELOW_BYTES));
+
+		target_memory_read_at_once(memory, start, to, next - start);
+		start = next;
+	}
 }
 
-static bool have_ids_at(const struct thread_data *threads, size_t nr, uint32_t at)
+static bool has_id_at(const struct thread_data *data, int32_t at)
+{
+	return data->words[(at + HEAP_DATA_BELOW_BYTES) / (int32_t)sizeof(data->words[0])] ==
+	       data->tid;
+}
+
+static bool have_ids_at(const struct thread_data *threads, size_t nr, int32_t at)
 {
 	for (size_t i = 0; i < nr; i++) {
 		if (!has_id_at(&threads[i], at))
@@ -315,14 +328,15 @@ static bool have_ids_at(const struct thread_data *threads, size_t nr, uint32_t a
 	return nr > 0;
 }
 
-static uint32_t find_ids(const struct thread_data *threads, size_t nr)
+static int32_t find_ids(const struct thread_data *threads, size_t nr)
 {
 	for (size_t i = 0; i < sizeof(ids_at) / sizeof(ids_at[0]); i++) {
 		if (have_ids_at(threads, nr, ids_at[i]))
 			return ids_at[i];
 	}
-	for (uint32_t at = 0; nr && threads[0].tid >= TID_MIN && at < DATA_BYTES;
-	     at += sizeof(threads[0].words[0])) {
+	for (int32_t at = -HEAP_DATA_BELOW_BYTES;
+	     nr && threads[0].tid >= HEAP_ID_MIN && at < HEAP_DATA_ABOVE_BYTES;
+	     at += (int32_t)sizeof(threads[0].words[0])) {
 		if (have_ids_at(threads, nr, at))
 			return at;
 	}
@@ -340,15 +354,13 @@ void heap_find_ids(const struct heap_ring *ring, const struct stopped *stopped,
 	for (size_t i = 0; i < stopped->nr && nr < THREADS_MAX; i++) {
 		uint64_t at = stopped_thread_pointer(&stopped->threads[i]);
 		bool is_main = stopped->threads[i].tid == stopped->pid;
-		size_t got;
 
 		if (!at || (!is_main && ring->owner_pid != stopped->pid))
 			continue;
 		if (is_main)
 			main_data = at;
-		got = target_memory_read_at_once(memory, at, threads[nr].words, DATA_BYTES);
 		threads[nr].tid = is_main ? ring->owner_pid : stopped->threads[i].tid;
-		threads[nr++].nr_words = (uint32_t)(got / sizeof(threads[0].words[0]));
+		read_data(&threads[nr++], at, memory);
 	}
 	heap_answer_ids(ring, memory, find_ids(threads, nr), main_data);
 	free(threads);

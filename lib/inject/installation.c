@@ -130,8 +130,11 @@ static int place_parts(struct draft *draft, struct err *err)
 		places[k].nr_far_bytes =
 			PATCH_DATA_IS_FAR ? plan->head_bytes + plan->data_bytes : 0;
 	}
-	if (placing_find(draft->access->pid, places, plan->nr_parts, err) < 0)
+	if (placing_find(draft->access->pid, places, plan->nr_parts, err) < 0) {
+		if (plan->has_all)
+			err_hint(err, "a sample of the blocks, without --mem=all, needs less room");
 		return err->code;
+	}
 	for (uint32_t k = 0; k < plan->nr_parts; k++)
 		plan->parts[k].address = places[k].found;
 	return 0;

@@ -2,6 +2,7 @@
 /* Rows from aarch64's instructions, on whatever machine this runs on. */
 #include "base/alloc.h"
 #include "code/code_aarch64.h"
+#include "code/plt_entry.h"
 #include "elf/elf_image.h"
 #include "tests/unit/unit.h"
 #include "unwind/row.h"
@@ -218,4 +219,54 @@ TEST(code, calls_are_told)
 	assert_int_equal(reader->call_before(image, CODE + 6, &target), ROW_CALL_NONE);
 	assert_int_equal(reader->call_before(image, CODE, &target), ROW_CALL_NONE);
 	elf_image_free(image);
+}
+
+TEST(code_aarch64, pages_of_adrp)
+{
+	static const struct {
+		uint32_t word;
+		uint64_t page;
+	} cases[] = {
+		{0xf00000f0, 0x30000}, /* adrp x16, +0x1f pages */
+		{0xb0ffffe0, 0xe000},  /* adrp x0, -3 pages */
+		{0x900003ff, 0x8d000}, /* adrp xzr, +0x7c pages */
+	};
+	uint64_t page;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_true(a64_page(cases[i].word, CODE + 0x1234, &page));
+		assert_int_equal(page, cases[i].page);
+	}
+	assert_false(a64_page(0x10000000, CODE, &page)); /* adr x0, . */
+	assert_false(a64_page(0x91000210, CODE, &page));
+}
+
+#define PLT_PAGE    0xf00000f0 /* adrp x16, +0x1f pages */
+#define PLT_LOAD    0xf947de11 /* ldr x17, [x16, #0xfb8] */
+#define PLT_ADD	    0x913ee210 /* add x16, x16, #0xfb8 */
+#define PLT_LANDING 0xd503245f /* bti c */
+
+TEST(code_aarch64, word_of_a_plt_entry)
+{
+	static const struct {
+		uint32_t words[4];
+		uint64_t slot;
+	} cases[] = {
+		{{PLT_PAGE, PLT_LOAD, PLT_ADD, BR_X17}, CODE + 0x1ffb8},
+		{{PLT_LANDING, PLT_PAGE, PLT_LOAD, PLT_ADD}, CODE + 0x1ffb8},
+		{{PLT_PAGE, PLT_LOAD, BR_X17, PLT_ADD}, 0},
+		{{PLT_LOAD, PLT_ADD, BR_X17, PLT_PAGE}, 0},
+		{{PLT_PAGE, 0xf947de10, PLT_ADD, BR_X17}, 0}, /* into x16 */
+		{{PLT_PAGE, 0xb947de11, PLT_ADD, BR_X17}, 0}, /* 4 bytes of it */
+		{{PLT_LANDING, PLT_LANDING, PLT_PAGE, PLT_LOAD}, 0},
+	};
+
+#if !defined(__aarch64__)
+	skip(); /* it is asked about code of this machine */
+#endif
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(
+			plt_entry_word((const uint8_t *)cases[i].words, PLT_ENTRY_BYTES, CODE),
+			cases[i].slot);
+	assert_int_equal(plt_entry_word((const uint8_t *)cases[0].words, 12, CODE), 0);
 }
