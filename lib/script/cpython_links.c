@@ -9,6 +9,7 @@
 #include "mapping/space.h"
 #include "script/cpython.h"
 #include "snapshot/frame_links.h"
+#include "snapshot/snapshot.h"
 
 /* --- the state of the running thread --- */
 
@@ -76,8 +77,12 @@ static bool find_variable(const struct bytes *code, uint64_t address, struct spa
 
 /* --- glibc --- */
 
-/* It says where the data of its threads have their table of keys: how many bits, 1, the offset. */
-static const char *const glibc_exports[] = {"_thread_db_pthread_specific"};
+/*
+ * It says where the data of its threads have their table of keys: how many bits, 1, the offset; and
+ * how large the data are.
+ */
+static const char *const glibc_exports[] = {"_thread_db_pthread_specific",
+					    "_thread_db_sizeof_pthread"};
 #define KEY_TABLE_BITS (32 * 64)
 #define OFFSET_MAX     65536
 
@@ -86,18 +91,22 @@ static bool find_keys(struct space *space, uint64_t *offset)
 	for (size_t i = 0; i < space_nr_mappings(space); i++) {
 		const struct mapping *mapping = space_mapping_at(space, i);
 		struct elf_image *image;
-		uint64_t at;
-		uint32_t said[3];
+		uint64_t at[ARRAY_SIZE(glibc_exports)];
+		uint32_t said[3], nr_bytes;
 
 		if (!mapping->executable || space_module(space, mapping)->kind != MODULE_KIND_FILE)
 			continue;
 		image = space_image(space, mapping);
-		if (!image || !elf_image_exports(image, glibc_exports, 1, &at))
+		if (!image ||
+		    elf_image_exports(image, glibc_exports, ARRAY_SIZE(at), at) != ARRAY_SIZE(at))
 			continue;
-		if (!space_read_memory(space, at + mapping->bias, said, sizeof(said)))
+		if (!space_read_memory(space, at[0] + mapping->bias, said, sizeof(said)) ||
+		    !space_read_memory(space, at[1] + mapping->bias, &nr_bytes, sizeof(nr_bytes)))
 			return false;
 		*offset = said[2];
-		return said[0] == KEY_TABLE_BITS && said[2] < OFFSET_MAX;
+		if (arch_regs(arch_native())->ends_data)
+			*offset -= nr_bytes;
+		return said[0] == KEY_TABLE_BITS && said[2] < nr_bytes && nr_bytes < OFFSET_MAX;
 	}
 	return false;
 }

@@ -10,7 +10,13 @@
 
 static const struct arch_regs arch_table[] = {
 	[ARCH_X86_64] = {.name = "x86_64", .nr = 17, .sp = 7, .pc = 16, .fp = 6, .ra = 16},
-	[ARCH_AARCH64] = {.name = "aarch64", .nr = 33, .sp = 31, .pc = 32, .fp = 29, .ra = 30},
+	[ARCH_AARCH64] = {.name = "aarch64",
+			  .nr = 33,
+			  .sp = 31,
+			  .pc = 32,
+			  .fp = 29,
+			  .ra = 30,
+			  .ends_data = true},
 };
 
 enum arch arch_native(void)

@@ -41,6 +41,7 @@ struct arch_regs {
 	unsigned int sp, pc, fp;
 	unsigned int ra;     /* return-address column of the CFI: 16 (rip), 30 (x30) */
 	unsigned int result; /* of a function: 0 (rax), 0 (x0) */
+	bool ends_data;	     /* is a thread's pointer the end of its data in glibc, or the start? */
 };
 
 const struct arch_regs *arch_regs(enum arch arch);
