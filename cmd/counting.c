@@ -56,23 +56,16 @@ static int add_all(struct naming *naming, const struct count_options *options, s
 	return status;
 }
 
-int count_options_check(const struct count_options *options, const char *counting_machine,
+int count_options_check(const struct count_options *options, const char *gateless_machine,
 			struct err *err)
 {
 	bool counts = options->functions.nr || options->calls_in.nr || options->lines.nr ||
 		      options->syscalls;
 
-	if (!counting_machine)
-		return 0;
-	if (count_options_have_memory(options)) {
-		err_set(err, ERR_INVALID, "memory cannot be recorded on %s yet", counting_machine);
-		err_hint(err, "without the options for memory the time is recorded");
-		return ERR_INVALID;
-	}
-	if (!counts || !options->within)
+	if (!gateless_machine || !counts || !options->within)
 		return 0;
 	err_set(err, ERR_INVALID, "calls inside of a function cannot be counted on %s yet",
-		counting_machine);
+		gateless_machine);
 	err_hint(err, "without --within all of them are");
 	return ERR_INVALID;
 }
@@ -97,7 +90,7 @@ int counting_new(const struct count_options *options, struct symbol_options symb
 
 	*counting = NULL;
 	/* An empty recording would look like a program that calls and allocates nothing. */
-	if (count_options_check(options, patch_counting_machine(), err) < 0)
+	if (count_options_check(options, patch_gateless_machine(), err) < 0)
 		return ERR_INVALID;
 	made = xcalloc(1, sizeof(*made));
 	symbols.debuginfod = false; /* a command or a user waits meanwhile */

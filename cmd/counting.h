@@ -37,10 +37,10 @@ static inline bool count_options_have_memory(const struct count_options *options
 }
 
 /*
- * 0, or ERR_INVALID if these options need more than `counting_machine`, a processor whose probes
- * only count calls, or NULL, has.
+ * 0, or ERR_INVALID if these options need a gate, which `gateless_machine`, a processor or NULL,
+ * does not have.
  */
-int count_options_check(const struct count_options *options, const char *counting_machine,
+int count_options_check(const struct count_options *options, const char *gateless_machine,
 			struct err *err);
 
 #define COUNT_OPTION_VALUES_INIT                                                                   \

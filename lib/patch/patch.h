@@ -47,11 +47,8 @@ enum patch_outcome {
 	PATCH_OUTCOME_COUNT,
 };
 
-/*
- * NULL, or the name of the processor that profc is built for, if its probes only count calls: there
- * is no gate (gate.h), and allocations are not recorded.
- */
-const char *patch_counting_machine(void);
+/* NULL, or the name of the processor that profc is built for, if it has no gate (gate.h). */
+const char *patch_gateless_machine(void);
 
 /* Why there is no probe, as a text for the user that follows "NAME: ". */
 const char *patch_outcome_text(enum patch_outcome outcome);

@@ -32,7 +32,7 @@
 #define STXR	     UINT32_C(0xc80e7e0f) /* stxr w14, x15, [x16] */
 #define CBNZ_TO_LDXR UINT32_C(0x35ffffae) /* cbnz w14, .-12 */
 
-const char *patch_counting_machine(void)
+const char *patch_gateless_machine(void)
 {
 	return "aarch64";
 }

@@ -20,7 +20,7 @@
 #define THUNK_ALIGNMENT 16 /* a power of two */
 #define INT3		0xcc
 
-const char *patch_counting_machine(void)
+const char *patch_gateless_machine(void)
 {
 	return NULL;
 }
