@@ -102,17 +102,17 @@ bool remote_find_restore(const uint8_t *bytes, size_t nr_bytes, size_t *offset)
  * The size of the saved state that the kernel takes back, without unused parts. Parts lie in the
  * order of their numbers, so that the last one's end is that of all; the kernel computes it
  * likewise (xstate_calculate_size()). In a virtual machine, each question to the processor takes as
- * long as a stop.
+ * long as a stop. A processor with such a state answers this one.
  */
 static size_t xstate_bytes(uint64_t features)
 {
 	const uint64_t extended = features & ~UINT64_C(3);
-	unsigned int a, b, c, d;
+	unsigned int nr_bytes, at, c, d;
 
-	return extended && __get_cpuid_count(0xd, 63 - (unsigned int)__builtin_clzll(extended), &a,
-					     &b, &c, &d)
-		       ? b + a
-		       : FXSAVE_BYTES + 64;
+	if (!extended)
+		return FXSAVE_BYTES + 64;
+	__cpuid_count(0xd, 63 - (unsigned int)__builtin_clzll(extended), nr_bytes, at, c, d);
+	return (size_t)at + nr_bytes;
 }
 
 struct saved_fp {
