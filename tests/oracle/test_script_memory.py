@@ -48,15 +48,19 @@ def grow():
 def fill():
     return [tree(7), squares(500), texts(500), parse(), grow(),
             sorted(range(1000, 3000), key=lambda n: -n)]
+def rest():
+    time.sleep(0 if len(sys.argv) > 1 else 0.8)
 fill()
-time.sleep(0.3)
-KEPT.append(fill())
+worker()
+rest()
+KEPT[:] = [fill()]
 for _ in range(3):
     thread = threading.Thread(target=worker)
     thread.start()
     thread.join()
 for i in range(1000):
     bytearray(i)
+rest()
 if len(sys.argv) > 1:
     found = {}
     for trace in tracemalloc.take_snapshot().traces:
@@ -69,8 +73,9 @@ if len(sys.argv) > 1:
 os._exit(0)
 """
 # What it does with tracemalloc itself is on other lines. What it fills first, and frees, shows profc
-# where its memory is.
-FIRST_LINE, LAST_LINE = 6, 46
+# where its memory is. It rests until profc, which takes longer to name a block than it to make one,
+# has read all: names end with the process.
+FIRST_LINE, LAST_LINE = 6, 50
 # The interpreter keeps some freed lists, tuples, dicts and floats for later. tracemalloc moves one of
 # these to the line that takes it again; nothing of the allocator is called then.
 LINES = [line for line, text in enumerate(PROGRAM.splitlines(), 1)
