@@ -76,6 +76,11 @@ double machine_idle_percent(const struct profile *profile)
 	return machine_of(profile).idle;
 }
 
+double machine_stolen_percent(const struct profile *profile)
+{
+	return machine_of(profile).stolen;
+}
+
 static void put_percent(struct json *json, const char *key, double percent)
 {
 	json_key(json, key);

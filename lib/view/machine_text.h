@@ -16,6 +16,8 @@ struct profile;
 bool machine_append(struct buf *out, const struct profile *profile);
 /* The share of that time in which CPUs were idle, in percent; 0 if it is not known. */
 double machine_idle_percent(const struct profile *profile);
+/* The share of it that the host of a virtual machine gave to others; 0 where it is not known. */
+double machine_stolen_percent(const struct profile *profile);
 /* The member "machine": an object, or null. */
 void json_key_machine(struct json *json, const struct profile *profile);
 

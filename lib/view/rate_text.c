@@ -5,8 +5,11 @@
 
 #include "base/buf.h"
 #include "profile/profile.h"
+#include "view/machine_text.h"
 
 #define GOOD_SHARE 0.9
+/* From this share on the time that the host takes makes stops several times as long. */
+#define STOLEN_PERCENT 3
 /* With fewer ticks at the requested rate, chance says more about their number than profc does. */
 #define LEAST_TICKS 100
 
@@ -64,6 +67,7 @@ static void append_cost(struct buf *out, const struct profile *profile)
 	double stop_us = counter(profile, "stop_cost_ns") / 1000;
 	double stops_ppm = stops_cost_ppm(profile);
 	double ticks_ppm = counter(profile, "ticks_cost_ppm");
+	double stolen = machine_stolen_percent(profile);
 
 	buf_printf(out, "at most %g%% of CPU time may be lost",
 		   (double)profile->meta.max_overhead_ppm / 10000);
@@ -73,6 +77,8 @@ static void append_cost(struct buf *out, const struct profile *profile)
 		buf_printf(out, "; stops take %.0f us each", stop_us);
 	if (ticks_ppm > 0)
 		buf_printf(out, "; ticks took %.1f%%, as no CPU was idle", ticks_ppm / 10000);
+	if (stolen >= STOLEN_PERCENT)
+		buf_printf(out, "; the host took %.0f%% of the CPUs", stolen);
 }
 
 double stops_cost_ppm(const struct profile *profile)

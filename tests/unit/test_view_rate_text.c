@@ -79,6 +79,26 @@ TEST(rate_text, gives_the_shares_that_were_lost)
 	      "sampled at 300 Hz of 1000: " REASON_BOTH);
 }
 
+/* Where the host of a virtual machine takes a CPU away during a stop, that takes milliseconds. */
+TEST(rate_text, names_a_host_that_takes_much_time)
+{
+	struct profile *profile = recorded(&(struct rates){.sampled_ms = 10000,
+							   .ticks = 10000,
+							   .interrupts = 5000,
+							   .left_out = 5000,
+							   .stops_ppm = 17400});
+	struct buf text = {0};
+
+	profile_set_counter(profile, "machine_busy_ns", 6000 * NS_PER_MS);
+	profile_set_counter(profile, "machine_idle_ns", 10000 * NS_PER_MS);
+	profile_set_counter(profile, "machine_stolen_ns", 4000 * NS_PER_MS);
+	assert_true(append_rate_achieved(&text, profile));
+	assert_string_equal(buf_str(&text), "sampled at 500 Hz of 1000: " REASON_STOPS
+					    "; the host took 20% of the CPUs");
+	buf_release(&text);
+	profile_free(profile);
+}
+
 /* Of a recording that was cut short the share of stops is not known. */
 TEST(rate_text, gives_what_is_known_of_a_cut_recording)
 {
