@@ -49,7 +49,7 @@ def fill():
     return [tree(7), squares(500), texts(500), parse(), grow(),
             sorted(range(1000, 3000), key=lambda n: -n)]
 def rest():
-    time.sleep(0 if len(sys.argv) > 1 else 0.8)
+    time.sleep(0 if len(sys.argv) > 1 else 2)
 fill()
 worker()
 rest()
