@@ -163,7 +163,7 @@ static const struct module *compiled_script(const struct profile *profile, struc
 	return NULL;
 }
 
-/* The same of the first function that the word names. */
+/* As above, for the first function that the word names. */
 static const struct module *compiled_script_of(const struct expansion *expansion,
 					       const bool *wanted)
 {

@@ -12,7 +12,7 @@
  * displaced branches may lie a bit beyond the code.
  */
 #define PATCH_REACH_BYTES ((uint64_t)120 << 20)
-/* What thunks only load from and store to, they reach within +-4 GiB. */
+/* Thunks reach data, which they only load and store, within +-4 GiB. */
 #define PATCH_DATA_IS_FAR 1
 /* Code within this span can share the memory of its probes. */
 #define PATCH_SPAN_BYTES ((uint64_t)64 << 20)

@@ -18,7 +18,6 @@
 #include "profile/heap.h"
 
 struct target_memory;
-struct proc_map;
 
 /* Code that a process has mapped. */
 struct prober_mapping {
@@ -121,12 +120,6 @@ struct wanted_heap {
 	struct reach *reach; /* owned; or NULL */
 };
 
-/* Those that any process has mapped so far. */
-struct prober_files {
-	struct prober_file **at; /* owned, as are the files */
-	size_t nr, cap;
-};
-
 /* The thread that looks at processes, and puts probes in. */
 struct prober_thread {
 	pthread_t id;
@@ -162,20 +155,6 @@ struct prober {
 
 /* prober.c, under `lock`: release a process in which nothing counts any more. */
 void prober_close(struct prober *prober, struct probed_process *process);
-
-/* prober_files.c, under install_lock. NULL: it is no file of code. */
-struct prober_file *prober_file_of(struct prober *prober, pid_t pid, const struct proc_map *map);
-void prober_file_search(struct prober *prober, struct prober_file *file);
-void prober_file_free(struct prober_file *file);
-/*
- * Name places of a file that have no name yet. Takes `lock` to set the names, unless the caller has
- * it.
- */
-void prober_file_name(const struct prober *prober, struct prober_file *file,
-		      struct wanted_place *const *places, size_t nr, pthread_mutex_t *lock);
-void prober_forget_names(const struct prober *prober);
-/* The name of a place, under `lock`. If it is not known yet, all places of the file are named. */
-const char *prober_name_of(const struct prober *prober, const struct counted_place *place);
 
 /*
  * prober_install.c: find mappings that are new since the last call, and put the wanted probes in.

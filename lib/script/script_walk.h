@@ -50,7 +50,8 @@ struct script_native {
 struct script_frame {
 	uint64_t code;	      /* the object of its function */
 	uint64_t instruction; /* the address of the instruction that it is at */
-	/* Of V8: the object with its bytecodes, which `instruction` is an offset in; 0: unknown. */
+	/* V8 only: the object with its bytecodes, in which `instruction` is an offset; 0: unknown.
+	 */
 	uint64_t bytecodes;
 	size_t native; /* the native frame that evaluates it: an index */
 };

@@ -425,7 +425,7 @@ static uint32_t read_line(struct v8_names *names, const struct v8 *v8, struct sp
 			       &position))
 		return 0;
 	line = v8_lines_of(names->lines, layout, space, v8_object(shared->script), position);
-	/* Those that are there run this function, and did so in the stop. */
+	/* The function still has these bytecodes, so it had them in the stop. */
 	return space_read_memory(space, address + layout->shared_code, &code, sizeof(code)) &&
 			       v8_object(code) == frame->bytecodes &&
 			       is_still(v8, space, address, shared)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is refused where probes have no gate. */
+/* Options that are refused where probes have no gate. */
 #include "base/err.h"
 #include "cmd/counting.h"
 #include "cmd/symbol_options.h"

@@ -380,7 +380,7 @@ TEST(v8_walk, ends_whatever_is_on_the_stack)
 
 /* --- positions --- */
 
-/* Of `function mid()`, as Node.js 20 has it: it begins at 234, and calls at 264. */
+/* The table that Node.js 20 has for `function mid()`, which begins at 234 and calls at 264. */
 static const uint8_t table_of_mid[] = {0x01, 0xac, 0x07, 0x02, 0x48, 0x06,
 				       0x1c, 0x07, 0x14, 0x14, 0x54};
 
@@ -698,7 +698,7 @@ TEST_WITH(struct fixture *fixture, v8_names, interpreted_function_has_the_line_o
 	assert_int_equal(line_at(fixture, BYTECODES, UINT32_MAX), 0);
 }
 
-/* What the frame leads to is not what its function runs, or no more. */
+/* The frame leads to bytecodes that its function does not run, or no longer runs. */
 TEST_WITH(struct fixture *fixture, v8_names, bytecodes_of_no_function_have_no_line)
 {
 	memcpy(fixture->objects[OTHER], fixture->objects[BYTECODES], sizeof(*fixture->objects));
