@@ -34,8 +34,9 @@
 /* The share of time without line numbers from which a note is printed. */
 #define WORTH_A_NOTE_PERCENT 5
 #define WHERE_LINES_ARE_KNOWN                                                                      \
-	"a function of Node.js is known to be at a line only where it calls another one while V8 " \
-	"interprets it"
+	"a function of Node.js has no line once V8 has optimised it, or while V8 interprets it "   \
+	"and "                                                                                     \
+	"it calls no other"
 
 /* A file or part of one that is to be shown, with its text. */
 struct page {

@@ -14,7 +14,7 @@ struct script_lock;
 struct snapshot;
 struct space;
 
-#define SCRIPT_EXPORTS_MAX 48
+#define SCRIPT_EXPORTS_MAX 52
 
 /* The module of an interpreter in a process. */
 struct script_module {

@@ -50,10 +50,11 @@ struct script_native {
 struct script_frame {
 	uint64_t code;	      /* the object of its function */
 	uint64_t instruction; /* the address of the instruction that it is at */
-	/* V8 only: the object with its bytecodes, in which `instruction` is an offset; 0: unknown.
-	 */
+	/* V8 only: the object with its bytecodes, as the frame has it; 0: it is not known. */
 	uint64_t bytecodes;
-	size_t native; /* the native frame that evaluates it: an index */
+	bool is_compiled; /* by V8; else `instruction` is an offset in them, as the frame keeps it
+			   */
+	size_t native;	  /* the native frame that evaluates it: an index */
 };
 
 /* Where a frame is in its source. */

@@ -100,9 +100,13 @@ static bool is_exit(const struct v8 *v8, const struct snapshot *snapshot, uint64
 	       (mark == v8->exit_mark || mark == v8->builtin_exit_mark);
 }
 
-/* Where the interpreter is in the bytecodes of the frame at `fp`, if it keeps that there. */
+/*
+ * Where the function of the frame at `fp` is: the interpreter keeps that in the frame. What the
+ * baseline compiler has made has the bytecodes at the same place, and an object next to them; other
+ * code has anything.
+ */
 static void find_bytecodes(const struct v8 *v8, const struct snapshot *snapshot, uint64_t fp,
-			   struct script_frame *frame)
+			   const struct script_native *native, struct script_frame *frame)
 {
 	uint64_t bytecodes, offset;
 
@@ -110,10 +114,11 @@ static void find_bytecodes(const struct v8 *v8, const struct snapshot *snapshot,
 			   sizeof(bytecodes)) ||
 	    !snapshot_read(snapshot, fp + (uint64_t)(int64_t)v8->fp_offset, &offset,
 			   sizeof(offset)) ||
-	    (offset & UINT32_MAX))
+	    (!native->is_generated && (offset & UINT32_MAX)))
 		return;
 	frame->bytecodes = v8_object(bytecodes);
-	frame->instruction = offset >> 32;
+	frame->is_compiled = native->is_generated;
+	frame->instruction = native->is_generated ? native->address : offset >> 32;
 }
 
 static void push(struct script_walk *out, const struct script_frame *frame)
@@ -156,8 +161,8 @@ enum script_outcome v8_walk(const struct v8 *v8, const struct snapshot *snapshot
 		if (!fp)
 			continue;
 		frame.code = function_of(v8, snapshot, fp);
-		if (frame.code && is_kept && natives[i].is_interpreter)
-			find_bytecodes(v8, snapshot, fp, &frame);
+		if (frame.code && (is_kept || natives[i].is_generated))
+			find_bytecodes(v8, snapshot, fp, &natives[i], &frame);
 		if (frame.code && take(v8, snapshot, frame.code, out))
 			push(out, &frame);
 		else if (frame.code)

@@ -14,8 +14,28 @@ struct v8_text_layout {
 	uint16_t end; /* the lowest type that is none of a text */
 };
 
+/* A Code, by the version of V8, and how the one of the baseline compiler is known. */
+struct v8_code_layout {
+	uint32_t start;	      /* a pointer to its instructions */
+	uint32_t inner_start; /* or these themselves; 0: they are elsewhere */
+	uint32_t size, flags;
+	uint32_t kind_mask, kind_baseline;
+	uint16_t type;
+};
+
+/* In versions 10.2 and 11.3. */
+#define V8_NR_BYTECODES 198
+/* Their operands may be as they are, twice and four times as wide. */
+#define V8_NR_SCALES 3
+
+/* Of an array, from its map on; and of one of bytes. */
+#define V8_ARRAY_LENGTH 8
+#define V8_BYTES_DATA	16
+
 /* Offsets within objects, and numbers of their types, as V8 exports them. */
 struct v8_layout {
+	struct v8_code_layout code;
+	uint8_t bytecode_sizes[V8_NR_SCALES][V8_NR_BYTECODES];
 	struct v8_text_layout text;
 	uint32_t map_type; /* of a map: the type of its objects */
 	uint32_t script_name, script_source, script_line_ends;

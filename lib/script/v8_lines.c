@@ -49,8 +49,7 @@ void v8_lines_free(struct v8_lines *lines)
 
 /* --- as V8 has found them --- */
 
-/* An array: its map, its length, its elements. */
-#define ARRAY_LENGTH   8
+/* Of an array, from its map on. */
 #define ARRAY_ELEMENTS 16
 
 /* V8 finds the ends of lines once it needs them. 0: it did not so far. */
@@ -58,7 +57,7 @@ static uint32_t line_by_ends(struct space *space, uint64_t ends, uint32_t positi
 {
 	uint32_t nr, low = 0;
 
-	if (!ends || !v8_small_read(space, ends + ARRAY_LENGTH, &nr) || !nr ||
+	if (!ends || !v8_small_read(space, ends + V8_ARRAY_LENGTH, &nr) || !nr ||
 	    nr > V8_SOURCE_CHARACTERS_MAX)
 		return 0;
 	while (low < nr) {

@@ -11,6 +11,7 @@
 #include "mapping/space.h"
 #include "script/script_walk.h"
 #include "script/v8.h"
+#include "script/v8_baseline.h"
 #include "script/v8_layout.h"
 #include "script/v8_lines.h"
 #include "script/v8_positions.h"
@@ -48,6 +49,10 @@ struct shared {
 	/* Lines of its bytecodes at this address are known by this number, which no other has. */
 	uint64_t bytecodes;
 	uint32_t number;
+	/* Those of its baseline code likewise, as that was at a time; all 0: it has none. */
+	struct v8_baseline baseline;
+	uint32_t baseline_number;
+	uint64_t baseline_ns;
 	struct seen seen;
 };
 
@@ -64,8 +69,8 @@ struct v8_names {
 	struct shared *shareds; /* owned */
 	size_t nr_shareds, cap_shareds;
 	struct key_map closure_at, shared_at; /* rows by address */
-	struct key_map lines_at; /* by numbers of bytecodes, and 1 + an offset in them */
-	uint32_t nr_bytecodes;	 /* numbers that were given */
+	struct key_map lines_at; /* by numbers of code, and 1 + an offset or address in it */
+	uint32_t nr_codes;	 /* numbers that were given */
 	uint64_t nr_bytes;	 /* of texts that were read */
 };
 
@@ -421,8 +426,11 @@ static uint32_t read_line(struct v8_names *names, const struct v8 *v8, struct sp
 	uint64_t code;
 	uint32_t position, line;
 
-	if (!v8_positions_read(layout, space, frame->bytecodes, (uint32_t)frame->instruction,
-			       &position))
+	/* It is kept as one from the pointer to the array on; one before the first is a high
+	 * number. */
+	uint32_t offset = (uint32_t)frame->instruction - (layout->bytecodes_data - 1);
+
+	if (!v8_positions_read(layout, space, frame->bytecodes, offset, &position))
 		return 0;
 	line = v8_lines_of(names->lines, layout, space, v8_object(shared->script), position);
 	/* The function still has these bytecodes, so it had them in the stop. */
@@ -433,16 +441,87 @@ static uint32_t read_line(struct v8_names *names, const struct v8 *v8, struct sp
 		       : 0;
 }
 
+static bool is_same_code(const struct v8_baseline *one, const struct v8_baseline *other)
+{
+	return one->object == other->object && one->start == other->start &&
+	       one->bytecodes == other->bytecodes && one->ends == other->ends &&
+	       one->nr_bytes == other->nr_bytes;
+}
+
+static uint32_t read_baseline_line(struct v8_names *names, const struct v8 *v8, struct space *space,
+				   uint64_t address, const struct shared *shared, uint64_t pc)
+{
+	const struct v8_layout *layout = &names->layout;
+	struct v8_baseline still;
+	uint32_t position, line;
+
+	if (!v8_baseline_position(layout, space, &shared->baseline, pc, &position))
+		return 0;
+	line = v8_lines_of(names->lines, layout, space, v8_object(shared->script), position);
+	return v8_baseline_find(layout, space, address, &still) &&
+			       is_same_code(&still, &shared->baseline) &&
+			       is_still(v8, space, address, shared)
+		       ? line
+		       : 0;
+}
+
+/* For so long code is taken to be where it was: V8 moves it, rarely, far away. */
+#define BASELINE_NS (50 * NS_PER_MS)
+
+static void refresh_baseline(struct v8_names *names, struct space *space, uint64_t address,
+			     struct shared *shared, uint64_t now_ns)
+{
+	struct v8_baseline code;
+
+	if (shared->baseline_ns && now_ns - shared->baseline_ns < BASELINE_NS)
+		return;
+	shared->baseline_ns = now_ns;
+	if (!v8_baseline_find(&names->layout, space, address, &code))
+		code = (struct v8_baseline){.object = 0};
+	if (is_same_code(&code, &shared->baseline))
+		return;
+	shared->baseline = code;
+	shared->baseline_number = ++names->nr_codes;
+}
+
+/*
+ * The line of an instruction of the function's baseline code. It ran that in the stop if its frame
+ * had the bytecodes that the code was made of: other code of the function has no place for them.
+ */
+static uint32_t find_baseline_line(struct v8_names *names, const struct v8 *v8, struct space *space,
+				   uint64_t address, struct shared *shared,
+				   const struct script_frame *frame)
+{
+	const struct v8_baseline *code = &shared->baseline;
+	uint64_t pc = frame->instruction;
+	uint32_t line;
+
+	if (pc < code->start || pc - code->start >= code->nr_bytes ||
+	    v8_object(code->bytecodes) != frame->bytecodes)
+		return 0;
+	if (key_map_find(&names->lines_at, shared->baseline_number, pc + 1, &line))
+		return line;
+	line = read_baseline_line(names, v8, space, address, shared, pc);
+	if (line)
+		key_map_put(&names->lines_at, shared->baseline_number, pc + 1, line);
+	return line;
+}
+
 static uint32_t find_line(struct v8_names *names, const struct v8 *v8, struct space *space,
-			  uint64_t address, struct shared *shared, const struct script_frame *frame)
+			  uint64_t now_ns, uint64_t address, struct shared *shared,
+			  const struct script_frame *frame)
 {
 	uint32_t line;
 
 	if (!frame->bytecodes)
 		return 0;
+	if (frame->is_compiled) {
+		refresh_baseline(names, space, address, shared, now_ns);
+		return find_baseline_line(names, v8, space, address, shared, frame);
+	}
 	if (shared->bytecodes != frame->bytecodes) {
 		shared->bytecodes = frame->bytecodes;
-		shared->number = ++names->nr_bytecodes;
+		shared->number = ++names->nr_codes;
 	}
 	if (key_map_find(&names->lines_at, shared->number, frame->instruction + 1, &line))
 		return line;
@@ -470,6 +549,7 @@ void v8_names_find(struct v8_names *names, const struct v8 *v8, struct space *sp
 				.name = shared->name,
 				.file = shared->file,
 				.first_line = shared->line,
-				.line = find_line(names, v8, space, address, shared, &frames[i])};
+				.line = find_line(names, v8, space, snapshot->time_ns, address,
+						  shared, &frames[i])};
 	}
 }

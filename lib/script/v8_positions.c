@@ -13,12 +13,8 @@
 /* A longer one has no lines: that is of a function with some ten thousand calls. */
 #define TABLE_BYTES_MAX (UINT32_C(1) << 16)
 
-/* Both kinds of arrays, from their map on; and a BytecodeArray, of V8 10.2 to 11.3. */
-enum {
-	ARRAY_LENGTH = 8,
-	BYTES_DATA = 16,
-	BYTECODES_POSITIONS = 32,
-};
+/* Of a BytecodeArray, of V8 10.2 to 11.3. */
+#define BYTECODES_POSITIONS 32
 
 /* Seven bits a byte, the lowest first, as long as the eighth is set; the sign is the lowest bit. */
 #define NUMBER_BITS_MAX 35
@@ -67,24 +63,22 @@ bool v8_positions_find(const uint8_t *table, size_t nr_bytes, uint32_t offset, u
 }
 
 bool v8_positions_read(const struct v8_layout *layout, struct space *space, uint64_t bytecodes,
-		       uint32_t kept_offset, uint32_t *position)
+		       uint32_t offset, uint32_t *position)
 {
-	/* It is kept as one from the pointer to the array on; one before the first is a high
-	 * number. */
-	uint32_t offset = kept_offset - (layout->bytecodes_data - 1), nr_bytecodes, nr;
+	uint32_t nr_bytecodes, nr;
 	cleanup_free uint8_t *table = NULL;
 	uint64_t pointer, at;
 
 	if (v8_type_of(layout, space, bytecodes) != layout->type_bytecodes ||
-	    !v8_small_read(space, bytecodes + ARRAY_LENGTH, &nr_bytecodes) ||
+	    !v8_small_read(space, bytecodes + V8_ARRAY_LENGTH, &nr_bytecodes) ||
 	    offset >= nr_bytecodes ||
 	    !space_read_memory(space, bytecodes + BYTECODES_POSITIONS, &pointer, sizeof(pointer)))
 		return false;
 	at = v8_object(pointer);
 	if (!at || v8_type_of(layout, space, at) != layout->type_bytes ||
-	    !v8_small_read(space, at + ARRAY_LENGTH, &nr) || !nr || nr > TABLE_BYTES_MAX)
+	    !v8_small_read(space, at + V8_ARRAY_LENGTH, &nr) || !nr || nr > TABLE_BYTES_MAX)
 		return false;
 	table = xmalloc(nr);
-	return space_read_memory(space, at + BYTES_DATA, table, nr) &&
+	return space_read_memory(space, at + V8_BYTES_DATA, table, nr) &&
 	       v8_positions_find(table, nr, offset, position);
 }

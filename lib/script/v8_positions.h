@@ -16,10 +16,10 @@ struct v8_layout;
 bool v8_positions_find(const uint8_t *table, size_t nr_bytes, uint32_t offset, uint32_t *position);
 
 /*
- * The same by the table of the BytecodeArray at `bytecodes`, for the number that a frame of the
- * interpreter keeps as its offset. False also where there is no such array, or its table is long.
+ * The same by the table of the BytecodeArray at `bytecodes`. False also where there is no such
+ * array, it is shorter, or its table is long.
  */
 bool v8_positions_read(const struct v8_layout *layout, struct space *space, uint64_t bytecodes,
-		       uint32_t kept_offset, uint32_t *position);
+		       uint32_t offset, uint32_t *position);
 
 #endif

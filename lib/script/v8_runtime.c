@@ -51,6 +51,9 @@ enum export {
 	EXPORT_TYPE_MAP,
 	EXPORT_TYPE_BYTECODES,
 	EXPORT_TYPE_BYTES,
+	EXPORT_TYPE_CODE,
+	EXPORT_KIND_MASK,
+	EXPORT_KIND_BASELINE,
 	EXPORT_TYPE_NONE_TEXT,
 	EXPORT_SHAPE_MASK,
 	EXPORT_SEQUENTIAL,
@@ -61,6 +64,7 @@ enum export {
 	EXPORT_WIDTH_MASK,
 	EXPORT_ONE_BYTE,
 	EXPORT_POINTER_BYTES,
+	EXPORT_BYTECODE_SIZES,
 	NR_EXPORTS,
 };
 
@@ -73,10 +77,12 @@ struct engine {
 };
 
 /* Versions with scopes as v8_names.c reads them: those of Node.js 18 and 20. */
-static const struct {
+static const struct version {
 	int32_t major, minor;
 	const char *node;
-} versions[] = {{10, 2, "18"}, {11, 3, "20"}};
+	struct v8_code_layout code; /* what is not exported */
+} versions[] = {{10, 2, "18", {.inner_start = 128, .size = 40, .flags = 48}},
+		{11, 3, "20", {.start = 40, .size = 56, .flags = 48}}};
 
 /* Offsets within objects and from frame pointers, and numbers of types, are small. */
 #define OFFSET_MAX 248
@@ -111,9 +117,16 @@ static bool are_plausible(const int32_t *values)
 	return is_plausible && values[EXPORT_POINTER_BYTES] == (int32_t)sizeof(uint64_t);
 }
 
-static struct v8_layout layout_of(const int32_t *values)
+static struct v8_layout layout_of(const struct version *version, const int32_t *values)
 {
 	return (struct v8_layout){
+		.code.start = version->code.start,
+		.code.inner_start = version->code.inner_start,
+		.code.size = version->code.size,
+		.code.flags = version->code.flags,
+		.code.kind_mask = (uint32_t)values[EXPORT_KIND_MASK],
+		.code.kind_baseline = (uint32_t)values[EXPORT_KIND_BASELINE],
+		.code.type = (uint16_t)values[EXPORT_TYPE_CODE],
 		.map_type = (uint32_t)values[EXPORT_MAP_TYPE],
 		.shared_code = (uint32_t)values[EXPORT_SHARED_CODE],
 		.bytecodes_data = (uint32_t)values[EXPORT_BYTECODES_DATA],
@@ -192,16 +205,16 @@ static bool find_builtins(struct space *space, const struct script_module *modul
 }
 
 /* "20"; versions of V8 mean little to users, but are all there is of one that is not known. */
-static bool set_version(struct script_found *found, const int32_t *values)
+static const struct version *find_version(struct script_found *found, const int32_t *values)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
 		if (versions[i].major == values[EXPORT_MAJOR] &&
 		    versions[i].minor == values[EXPORT_MINOR]) {
 			snprintf(found->version, sizeof(found->version), "%s", versions[i].node);
-			return true;
+			return &versions[i];
 		}
 	}
-	return false;
+	return NULL;
 }
 
 /* Numbers in frames are kept apart from pointers by their lowest bit. */
@@ -214,19 +227,26 @@ static void *recognise(struct space *space, const struct script_module *module,
 		       struct script_found *found)
 {
 	int32_t values[NR_EXPORTS] = {0};
+	const struct version *version;
 	struct v8_layout layout;
 	struct engine *engine;
 
 	*found = (struct script_found){.support = SCRIPT_UNKNOWN_VERSION};
 	for (int i = 0; i < NR_EXPORTS; i++) {
 		if (i != EXPORT_BUILTINS && i != EXPORT_BUILTINS_BYTES &&
+		    i != EXPORT_BYTECODE_SIZES &&
 		    !space_read_memory(space, module->exports[i], &values[i], sizeof(values[i])))
 			return NULL;
 	}
-	if (!set_version(found, values))
+	version = find_version(found, values);
+	if (!version)
 		return NULL;
 	found->support = SCRIPT_OTHER_LAYOUT;
 	if (!are_plausible(values))
+		return NULL;
+	layout = layout_of(version, values);
+	if (!space_read_memory(space, module->exports[EXPORT_BYTECODE_SIZES], layout.bytecode_sizes,
+			       sizeof(layout.bytecode_sizes)))
 		return NULL;
 	engine = xcalloc(1, sizeof(*engine));
 	engine->v8 = (struct v8){.fp_function = values[EXPORT_FP_FUNCTION],
@@ -242,7 +262,6 @@ static void *recognise(struct space *space, const struct script_module *module,
 		free(engine);
 		return NULL;
 	}
-	layout = layout_of(values);
 	engine->names = v8_names_new(&layout);
 	found->support = SCRIPT_READ;
 	return engine;
@@ -348,6 +367,9 @@ const struct script_runtime v8_runtime = {
 		    [EXPORT_TYPE_MAP] = "v8dbg_type_Map__MAP_TYPE",
 		    [EXPORT_TYPE_BYTECODES] = "v8dbg_type_BytecodeArray__BYTECODE_ARRAY_TYPE",
 		    [EXPORT_TYPE_BYTES] = "v8dbg_type_ByteArray__BYTE_ARRAY_TYPE",
+		    [EXPORT_TYPE_CODE] = "v8dbg_type_Code__CODE_TYPE",
+		    [EXPORT_KIND_MASK] = "v8dbg_CodeKindFieldMask",
+		    [EXPORT_KIND_BASELINE] = "v8dbg_CodeKindBaseline",
 		    [EXPORT_TYPE_NONE_TEXT] = "v8dbg_FirstNonstringType",
 		    [EXPORT_SHAPE_MASK] = "v8dbg_StringRepresentationMask",
 		    [EXPORT_SEQUENTIAL] = "v8dbg_SeqStringTag",
@@ -357,7 +379,9 @@ const struct script_runtime v8_runtime = {
 		    [EXPORT_EXTERNAL] = "v8dbg_ExternalStringTag",
 		    [EXPORT_WIDTH_MASK] = "v8dbg_StringEncodingMask",
 		    [EXPORT_ONE_BYTE] = "v8dbg_OneByteStringTag",
-		    [EXPORT_POINTER_BYTES] = "v8dbg_TaggedSize"},
+		    [EXPORT_POINTER_BYTES] = "v8dbg_TaggedSize",
+		    [EXPORT_BYTECODE_SIZES] =
+			    "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE"},
 	.nr_exports = NR_EXPORTS,
 	.recognise = recognise,
 	.forget = forget,

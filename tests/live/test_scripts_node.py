@@ -76,6 +76,22 @@ function main() {
 main();
 """
 
+# One function that computes at two lines for three quarters and one quarter of its time; it says so.
+LOOPS = """'use strict';
+function cpu() { return process.cpuUsage().user + process.cpuUsage().system; }
+function work(n, times) {
+    let s = 0, from = cpu(), to;
+    for (let i = 0; i < 3 * n; i++) s = (s * 31 + i) % 1000003;
+    times[5] += (to = cpu()) - from;
+    for (let i = 0; i < n; i++) s = (s * 31 + i) % 1000003;
+    times[7] += cpu() - to;
+    return s;
+}
+const times = {5: 0, 7: 0}, end = cpu() + 1500000;
+while (cpu() < end) work(200000, times);
+for (const line in times) console.log(line, times[line]);
+"""
+
 # Calls of all kinds, at lines that the program itself tells.
 WITNESS = """'use strict';
 const seen = new Set();
@@ -242,21 +258,31 @@ class Node(LiveCase):
             half = 100 * row["total_ci_pct"] * recording.report()["total_ns"] / whole / 100
             self.assertWithin(100 * row["total_ns"] / whole, share, max(3, 1.5 * half), rows)
         self.assertEqual({line for name, line in rows if name == "main"} - {None}, {9, 13}, rows)
-        # What V8 has compiled has the time, and is at no line.
+        # What V8 has optimised has the time, and is at no line.
         self.assertGreater(rows["busy", None]["self_ns"], 0.7 * whole)
         shown = profc("annotate", "-i", recording.path, "app.js")
         self.assertRegex(shown.stdout, r"\n +[\d.]+ +[\d.]+ +9 +busy\(")
-        self.assertIn("only where it calls another one while V8 interprets it", shown.stderr)
+        self.assertIn("has no line once V8 has optimised it", shown.stderr)
         said = profc("annotate", "-i", recording.path, "busy", status=None)
-        self.assertIn("only where it calls another one while V8 interprets it", said.stderr)
+        self.assertIn("has no line once V8 has optimised it", said.stderr)
         counters = json.loads(recording.info("--json"))["counters"]
         self.assertGreater(counters["script_with_line"], 0)
         self.assertGreater(counters["script_without_line"], 0)
 
-    def test_lines_are_those_of_node(self):
-        """What it says of the same calls itself; nothing is compiled, so all have lines."""
+    def test_interpreted_lines_are_those_of_node(self):
+        self.compare_lines("--no-opt", "--no-sparkplug")
+
+    def test_lines_of_baseline_code_are_those_of_node(self):
+        self.compare_lines("--no-opt", "--always-sparkplug")
+
+    def test_lines_of_a_program_are_those_of_node(self):
+        """Functions are interpreted, then compiled; few run for long enough to be optimised."""
+        self.compare_lines()
+
+    def compare_lines(self, *options):
+        """What it says of the same calls itself; of what is not optimised all have lines."""
         path = self.script(WITNESS)
-        recording = record(self.directory, [self.node, "--no-opt", "--no-sparkplug", path])
+        recording = record(self.directory, [self.node, *options, path])
         witness = set(recording.stdout.splitlines())
         self.assertGreater(len(witness), 30)
         rows = [row for row in recording.rows("--by", "line", "--function", "^spin$")
@@ -267,6 +293,21 @@ class Node(LiveCase):
         # The interpreter may begin or end a function: then its caller's line is known, not its own.
         unknown = sum(row["total_ns"] for row in rows if not row["line"])
         self.assertLess(unknown, 0.1 * sum(row["total_ns"] for row in rows))
+
+    def test_lines_of_baseline_code_have_their_shares(self):
+        path = self.script(LOOPS)
+        recording = record(self.directory, [self.node, "--no-opt", "--always-sparkplug", path])
+        said = dict(line.split() for line in recording.stdout.splitlines())
+        whole = sum(int(time) for time in said.values())
+        rows = {row["line"]: row for row in recording.rows("--by", "line", "--function", "^work$")
+                if row["file"] == path and row["function"] == "work"}
+        total = sum(row["total_ns"] for row in rows.values())
+        for line, time in said.items():
+            row = rows[int(line)]
+            half = row["total_ci_pct"] * recording.report()["total_ns"] / total
+            share = 100 * int(time) / whole
+            self.assertWithin(100 * row["total_ns"] / total, share, max(3, 1.5 * half), rows)
+        self.assertLess(rows.get(None, {"total_ns": 0})["total_ns"], 0.1 * total)
 
     def test_dump_shows_them(self):
         with Running([self.node, self.script(MERGED)]) as node:

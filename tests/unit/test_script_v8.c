@@ -6,6 +6,7 @@
 #include "mapping/module.h"
 #include "mapping/space.h"
 #include "script/v8.h"
+#include "script/v8_baseline.h"
 #include "script/v8_layout.h"
 #include "script/v8_lines.h"
 #include "script/v8_names.h"
@@ -43,6 +44,7 @@ enum {
 	TYPE_SCOPE,
 	TYPE_BYTECODES,
 	TYPE_BYTES,
+	TYPE_CODE,
 	TYPE_FUNCTION = 0x800,
 };
 
@@ -52,6 +54,12 @@ static const struct v8_layout layout = {.map_type = 12,
 					.script_line_ends = 56,
 					.shared_code = 8,
 					.bytecodes_data = 54,
+					.code.start = 40,
+					.code.size = 56,
+					.code.flags = 48,
+					.code.kind_mask = 15,
+					.code.kind_baseline = 11,
+					.code.type = TYPE_CODE,
 					.text.length = 12,
 					.text.characters = 16,
 					.text.thin_actual = 16,
@@ -307,7 +315,7 @@ TEST(v8_walk, so_has_one_that_called_into_cxx)
 /* The place in its frame is that of an earlier call while it runs bytecodes that call nothing. */
 TEST(v8_walk, no_other_function_has_its_bytecode)
 {
-	enum change { OTHER_MARK, NO_LINK, MADE_CODE, NO_NUMBER, NO_POINTER, NR_CHANGES };
+	enum change { OTHER_MARK, NO_LINK, NO_NUMBER, NO_POINTER, NR_CHANGES };
 
 	for (enum change change = 0; change < NR_CHANGES; change++) {
 		struct stack stack = make_stack();
@@ -318,8 +326,6 @@ TEST(v8_walk, no_other_function_has_its_bytecode)
 			put(&stack, stack.natives[2].sp - 24, 2);
 		if (change == NO_LINK)
 			put(&stack, stack.natives[2].sp - 16, fp + 8);
-		stack.natives[2].is_generated = change == MADE_CODE;
-		stack.natives[2].is_interpreter = change != MADE_CODE;
 		if (change == NO_NUMBER)
 			put(&stack, fp - 40, OBJECT);
 		if (change == NO_POINTER)
@@ -329,6 +335,30 @@ TEST(v8_walk, no_other_function_has_its_bytecode)
 }
 
 /* Where C++ is the leaf, its frame pointer is anything; the chain begins some words above. */
+TEST(v8_walk, compiled_function_has_bytecodes_and_its_instruction)
+{
+	/* What is above it, and next to the bytecodes, does not matter. */
+	for (int case_nr = 0; case_nr < 2; case_nr++) {
+		struct stack stack = make_stack();
+		uint64_t fp = stack.natives[3].sp - 16;
+		struct script_walk out = {0};
+
+		put_bytecodes(&stack);
+		stack.natives[2].is_generated = true;
+		stack.natives[2].is_interpreter = false;
+		stack.natives[2].address = 0x7e0000001234;
+		put(&stack, fp - 40, case_nr ? OBJECT : UINT64_C(0x3b) << 32);
+		put(&stack, stack.natives[2].sp - 16, fp + 8);
+		v8_walk(&v8, &stack.snapshot, stack.natives, NR_NATIVES, &out);
+		assert_int_equal(out.frames[out.nr_frames - 1].native, 2);
+		assert_true(out.frames[out.nr_frames - 1].is_compiled);
+		assert_int_equal(out.frames[out.nr_frames - 1].bytecodes, OBJECT - 1);
+		assert_int_equal(out.frames[out.nr_frames - 1].instruction, 0x7e0000001234);
+		script_walk_release(&out);
+		snapshot_release(&stack.snapshot);
+	}
+}
+
 TEST(v8_walk, finds_what_is_missing_from_the_stack_alone)
 {
 	struct stack stack = make_stack();
@@ -439,6 +469,115 @@ TEST(v8_positions, end_whatever_the_table_has)
 	}
 }
 
+/* --- baseline code --- */
+
+/* Bytecodes of one byte, of two, and of three; wide ones have twice and four times the operands. */
+enum { WIDE, EXTRA_WIDE, DEBUG_WIDE, DEBUG_EXTRA_WIDE, ONE, TWO, THREE };
+
+static struct v8_layout layout_with_sizes(void)
+{
+	struct v8_layout with = layout;
+
+	for (size_t scale = 0; scale < V8_NR_SCALES; scale++) {
+		memset(with.bytecode_sizes[scale], 1, V8_NR_BYTECODES);
+		with.bytecode_sizes[scale][TWO] = (uint8_t)(1 + (1 << scale));
+		with.bytecode_sizes[scale][THREE] = (uint8_t)(1 + 2 * (1 << scale));
+	}
+	return with;
+}
+
+#define NO_OFFSET UINT32_MAX
+
+static uint32_t offset_at(const uint8_t *bytecodes, size_t nr_bytecodes, const uint8_t *ends,
+			  size_t nr_ends, uint32_t nr_code_bytes, uint32_t at)
+{
+	const struct v8_layout with = layout_with_sizes();
+	uint32_t offset;
+
+	return v8_baseline_offset(&with, (struct v8_bytes){bytecodes, nr_bytecodes},
+				  (struct v8_bytes){ends, nr_ends}, nr_code_bytes, at, &offset)
+		       ? offset
+		       : NO_OFFSET;
+}
+
+/*
+ * Byte of the code:      0      8    12  12        142       150 to 160
+ * bytecodes:           start   one  two three   wide two     end
+ * at their offset:              0    1    3        6
+ */
+static const uint8_t bytecodes_of_code[] = {ONE, TWO, 200, THREE, 1, 2, WIDE, TWO, 5, 6};
+static const uint8_t ends_of_code[] = {8, 4, 0, 0x82, 0x01, 8};
+
+TEST(v8_baseline, code_is_at_the_bytecode_of_its_piece)
+{
+	static const struct {
+		uint32_t at, offset;
+	} cases[] = {{0, NO_OFFSET},   {7, NO_OFFSET},	 {8, 0},	   {11, 0},
+		     {12, 3},	       {141, 3},	 {142, 6},	   {149, 6},
+		     {150, NO_OFFSET}, {159, NO_OFFSET}, {4000, NO_OFFSET}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(offset_at(bytecodes_of_code, sizeof(bytecodes_of_code),
+					   ends_of_code, sizeof(ends_of_code), 160, cases[i].at),
+				 cases[i].offset);
+}
+
+/* The bytecodes of another version, say. */
+TEST(v8_baseline, pieces_that_do_not_match_the_bytecodes_are_none)
+{
+	const size_t nr_bytecodes = sizeof(bytecodes_of_code), nr_ends = sizeof(ends_of_code);
+	uint8_t bytes[sizeof(bytecodes_of_code) + 1];
+
+	/* A piece, or a bytecode, is missing or too many; the last bytecode is cut. */
+	assert_int_equal(
+		offset_at(bytecodes_of_code, nr_bytecodes, ends_of_code, nr_ends - 1, 160, 9),
+		NO_OFFSET);
+	memcpy(bytes, ends_of_code, nr_ends);
+	bytes[nr_ends] = 1;
+	assert_int_equal(offset_at(bytecodes_of_code, nr_bytecodes, bytes, nr_ends + 1, 160, 9),
+			 NO_OFFSET);
+	memcpy(bytes, bytecodes_of_code, nr_bytecodes);
+	bytes[nr_bytecodes] = ONE;
+	assert_int_equal(offset_at(bytes, nr_bytecodes + 1, ends_of_code, nr_ends, 160, 9),
+			 NO_OFFSET);
+	assert_int_equal(offset_at(bytes, nr_bytecodes - 1, ends_of_code, nr_ends, 160, 9),
+			 NO_OFFSET);
+	assert_int_equal(offset_at(bytes, 7, ends_of_code, nr_ends, 160, 9), NO_OFFSET);
+	/* The pieces are longer than the code. */
+	assert_int_equal(offset_at(bytecodes_of_code, nr_bytecodes, ends_of_code, nr_ends, 150, 9),
+			 0);
+	assert_int_equal(offset_at(bytecodes_of_code, nr_bytecodes, ends_of_code, nr_ends, 149, 9),
+			 NO_OFFSET);
+	/* There is no such bytecode, and no such number. */
+	bytes[0] = V8_NR_BYTECODES;
+	assert_int_equal(offset_at(bytes, nr_bytecodes, ends_of_code, nr_ends, 160, 9), NO_OFFSET);
+	assert_int_equal(offset_at(bytecodes_of_code, nr_bytecodes,
+				   (const uint8_t *)"\x88\x80\x80\x80\0", 5, 160, 9),
+			 NO_OFFSET);
+	assert_int_equal(offset_at(bytecodes_of_code, nr_bytecodes, NULL, 0, 160, 9), NO_OFFSET);
+}
+
+TEST(v8_baseline, any_bytes_end)
+{
+	for (uint32_t seed = 1; seed <= 20000; seed++) {
+		uint8_t bytes[24];
+		uint32_t random = seed;
+
+		for (size_t i = 0; i < sizeof(bytes); i++) {
+			random = random * 1664525 + 1013904223;
+			bytes[i] = (uint8_t)(random >> (seed % 2 ? 24 : 30));
+		}
+		uint8_t *bytecodes = xmalloc(seed % 12 + 1), *ends = xmalloc(12);
+
+		memcpy(bytecodes, bytes, seed % 12 + 1);
+		memcpy(ends, bytes + 12, 12);
+		random = offset_at(bytecodes, seed % 12 + 1, ends, 12, UINT32_MAX, seed % 50);
+		assert_true(random == NO_OFFSET || random <= seed % 12);
+		free(bytecodes);
+		free(ends);
+	}
+}
+
 /* --- names --- */
 
 enum object {
@@ -452,6 +591,7 @@ enum object {
 	MAP_OF_ODDBALLS,
 	MAP_OF_BYTECODES,
 	MAP_OF_BYTES,
+	MAP_OF_CODES,
 	FUNCTION,
 	SHARED,
 	SCOPE,
@@ -463,6 +603,8 @@ enum object {
 	ODDBALL,
 	BYTECODES,
 	POSITIONS,
+	CODE,
+	ENDS,
 	OTHER,
 	NR_OBJECTS,
 };
@@ -474,6 +616,7 @@ struct fixture {
 	struct space *space;
 	struct v8_names *names;
 	struct snapshot snapshot;
+	uint64_t now_ms; /* for code that is checked now and then */
 	uint64_t objects[NR_OBJECTS][NR_WORDS];
 };
 
@@ -560,6 +703,7 @@ static int set_up(void **state)
 	fixture->space = space_new(fixture->modules, getpid());
 	assert_int_equal(space_refresh(fixture->space, NULL), 0);
 	fixture->names = v8_names_new(&layout);
+	fixture->now_ms = 1;
 	put_objects(fixture);
 	*state = fixture;
 	return 0;
@@ -732,6 +876,128 @@ TEST_WITH(struct fixture *fixture, v8_names, table_that_is_none_has_no_line)
 	assert_int_equal(line_at(fixture, BYTECODES, 53), 0);
 	objects[BYTECODES][0] = pointer(fixture, MAP_OF_BYTECODES);
 	assert_int_equal(line_at(fixture, BYTECODES, 53), 3);
+}
+
+#define CODE_START UINT64_C(0x7e0000001000)
+
+/* The baseline compiler has made code of the function: from byte 8 and from byte 12 on. */
+static void put_code(struct fixture *fixture)
+{
+	static const uint8_t ends[] = {8, 4, 20};
+	static const uint8_t bytecodes[] = {TWO, 0, WIDE, THREE, 0, 0, 0, 0};
+	uint64_t(*objects)[NR_WORDS] = fixture->objects;
+
+	put_map(fixture, MAP_OF_CODES, TYPE_CODE);
+	objects[SHARED][1] = pointer(fixture, CODE);
+	objects[BYTECODES][1] = small(sizeof(bytecodes));
+	memcpy((uint8_t *)objects[BYTECODES] + layout.bytecodes_data, bytecodes, sizeof(bytecodes));
+	objects[CODE][0] = pointer(fixture, MAP_OF_CODES);
+	objects[CODE][2] = pointer(fixture, BYTECODES);
+	objects[CODE][3] = pointer(fixture, ENDS);
+	objects[CODE][5] = CODE_START;
+	objects[CODE][6] = 0xffff00000000 | 0xb | 0x40;
+	objects[CODE][7] = 40;
+	objects[ENDS][0] = pointer(fixture, MAP_OF_BYTES);
+	objects[ENDS][1] = small(sizeof(ends));
+	memcpy(&objects[ENDS][2], ends, sizeof(ends));
+}
+
+/* The line of a frame of compiled code, at this byte of it. */
+static uint32_t line_in_code(struct fixture *fixture, enum object bytecodes, uint64_t at)
+{
+	const struct script_frame frame = {.code = (uintptr_t)fixture->objects[FUNCTION],
+					   .bytecodes = (uintptr_t)fixture->objects[bytecodes],
+					   .is_compiled = true,
+					   .instruction = CODE_START + at};
+	struct script_place place;
+
+	take_snapshot(fixture, fixture->now_ms, REGION_WANTED);
+	v8_names_find(fixture->names, &v8, fixture->space, &fixture->snapshot, &frame, 1, &place);
+	assert_false(place.is_native);
+	return place.line;
+}
+
+static void put_names(struct fixture *fixture, const struct v8_layout *with)
+{
+	v8_names_free(fixture->names);
+	fixture->names = v8_names_new(with);
+}
+
+TEST_WITH(struct fixture *fixture, v8_names, baseline_code_has_the_line_of_its_bytecode)
+{
+	const struct v8_layout with = layout_with_sizes();
+
+	put_names(fixture, &with);
+	put_code(fixture);
+	assert_int_equal(line_in_code(fixture, BYTECODES, 7), 0);
+	assert_int_equal(line_in_code(fixture, BYTECODES, 8), 3);
+	assert_int_equal(line_in_code(fixture, BYTECODES, 11), 3);
+	/* Its second bytecode is at offset 2, still of the same line. */
+	assert_int_equal(line_in_code(fixture, BYTECODES, 12), 3);
+	memcpy((uint8_t *)fixture->objects[POSITIONS] + 16, "\x01\x40\x02\x28\x02\x24", 6);
+	assert_int_equal(line_in_code(fixture, BYTECODES, 12), 3); /* known by now */
+	assert_int_equal(line_in_code(fixture, BYTECODES, 31), 4);
+	assert_int_equal(line_in_code(fixture, BYTECODES, 32), 0);
+	assert_int_equal(line_in_code(fixture, BYTECODES, 40), 0);
+	assert_int_equal(line_in_code(fixture, BYTECODES, -1), 0);
+	/* Its frame has none, or others: it runs other code. */
+	assert_int_equal(line_in_code(fixture, OTHER, 8), 0);
+	/* It is in another place by now. */
+	fixture->objects[CODE][5] += 4;
+	fixture->now_ms += 100;
+	assert_int_equal(line_in_code(fixture, BYTECODES, 12), 3);
+	assert_int_equal(line_in_code(fixture, BYTECODES, 15), 3);
+	assert_int_equal(line_in_code(fixture, BYTECODES, 16), 4);
+}
+
+/* As V8 10.2 has it: the instructions are in the object. */
+TEST_WITH(struct fixture *fixture, v8_names, baseline_code_may_be_within_its_object)
+{
+	struct v8_layout with = layout_with_sizes();
+
+	with.code.inner_start = 128;
+	with.code.size = 40;
+	put_names(fixture, &with);
+	put_code(fixture);
+	fixture->objects[CODE][5] = 40;
+	assert_int_equal(line_in_code(fixture, BYTECODES,
+				      (uintptr_t)fixture->objects[CODE] + 128 + 8 - CODE_START),
+			 3);
+}
+
+/* Of its first bytecode, after so long that the code is looked at again. */
+static uint32_t line_later(struct fixture *fixture)
+{
+	fixture->now_ms += 100;
+	return line_in_code(fixture, BYTECODES, 8);
+}
+
+TEST_WITH(struct fixture *fixture, v8_names, code_that_is_none_of_the_baseline_has_no_line)
+{
+	const struct v8_layout with = layout_with_sizes();
+	uint64_t(*objects)[NR_WORDS] = fixture->objects;
+
+	put_names(fixture, &with);
+	put_code(fixture);
+	objects[CODE][6]++; /* of another kind */
+	assert_int_equal(line_later(fixture), 0);
+	objects[CODE][6]--;
+	objects[CODE][0] = pointer(fixture, MAP_OF_SCOPES);
+	assert_int_equal(line_later(fixture), 0);
+	objects[CODE][0] = pointer(fixture, MAP_OF_CODES);
+	objects[ENDS][0] = pointer(fixture, MAP_OF_SCOPES);
+	assert_int_equal(line_later(fixture), 0);
+	objects[ENDS][0] = pointer(fixture, MAP_OF_BYTES);
+	objects[ENDS][1] = small((1 << 16) + 1);
+	assert_int_equal(line_later(fixture), 0);
+	objects[ENDS][1] = small(3);
+	objects[BYTECODES][0] = pointer(fixture, MAP_OF_SCOPES);
+	assert_int_equal(line_later(fixture), 0);
+	objects[BYTECODES][0] = pointer(fixture, MAP_OF_BYTECODES);
+	objects[SHARED][1] = pointer(fixture, BYTECODES);
+	assert_int_equal(line_later(fixture), 0);
+	objects[SHARED][1] = pointer(fixture, CODE);
+	assert_int_equal(line_later(fixture), 3);
 }
 
 /* The native frame of a builtin function says more. */
