@@ -230,7 +230,7 @@ static struct user_regs_struct regs_to_go_on(const struct remote *remote)
 	enum machine_call call = machine_call(&regs);
 
 	if (call == MACHINE_CALL_RESTARTS || call == MACHINE_CALL_RESTART_BLOCK ||
-	    (call == MACHINE_CALL_EINTR && !remote->is_group_stop))
+	    call == MACHINE_CALL_REFUSED || (call == MACHINE_CALL_EINTR && !remote->is_group_stop))
 		machine_restart_call(&regs, MACHINE_CALL_RESTART_BLOCK);
 	return regs;
 }

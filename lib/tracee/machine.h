@@ -52,6 +52,7 @@ bool machine_is_in_fault(struct tracee *tracee, const struct user_regs_struct *r
 /* How the system call of a stopped thread will look to the program. */
 enum machine_call {
 	MACHINE_CALL_NONE,	    /* not in a system call, as far as can be known */
+	MACHINE_CALL_REFUSED,	    /* an exec, perhaps because we trace: see visit_fix_up() */
 	MACHINE_CALL_COMPLETE,	    /* it returns a result of its own */
 	MACHINE_CALL_RESTARTS,	    /* interrupted: the kernel restarts it by itself, unseen */
 	MACHINE_CALL_RESTART_BLOCK, /* interrupted: restart_syscall(2) continues it */
@@ -64,7 +65,8 @@ enum machine_call machine_call(const struct user_regs_struct *regs);
 /*
  * Make an interrupted call restart. A call that would give EINTR restarts unless a handler runs
  * first, which then sees EINTR: the kernel decides when the thread leaves it. A call that
- * restart_syscall(2) would continue begins again from its start. False: the machine cannot do it.
+ * restart_syscall(2) would continue begins again from its start, as does an exec that was refused.
+ * False: the machine cannot do it.
  */
 bool machine_restart_call(struct user_regs_struct *regs, enum machine_call call);
 

@@ -3,13 +3,13 @@
 
 #if defined(__x86_64__)
 
+#include <errno.h>
 #include <stddef.h>
+#include <sys/syscall.h>
 
 #include "proc/task.h"
 #include "snapshot/snapshot.h"
 #include "tracee/tracee_priv.h"
-
-#define EINTR_CODE 4
 
 /* `syscall`, `int $0x80` and `sysenter` are all two bytes long. */
 #define SYSCALL_BYTES 2
@@ -111,13 +111,18 @@ enum machine_call machine_call(const struct user_regs_struct *regs)
 	if ((int64_t)regs->orig_rax < 0)
 		return MACHINE_CALL_NONE;
 	switch (-(int64_t)regs->rax) {
+	case EACCES:
+	case EPERM:
+		return regs->orig_rax == SYS_execve || regs->orig_rax == SYS_execveat
+			       ? MACHINE_CALL_REFUSED
+			       : MACHINE_CALL_COMPLETE;
 	case ERESTARTSYS:
 	case ERESTARTNOINTR:
 	case ERESTARTNOHAND:
 		return MACHINE_CALL_RESTARTS;
 	case ERESTART_RESTARTBLOCK:
 		return MACHINE_CALL_RESTART_BLOCK;
-	case EINTR_CODE:
+	case EINTR:
 		return MACHINE_CALL_EINTR;
 	default:
 		return MACHINE_CALL_COMPLETE;

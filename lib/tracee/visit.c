@@ -94,7 +94,8 @@ bool visit_fix_up(pid_t tid, struct user_regs_struct *regs, bool is_group_stop)
 
 	if (is_group_stop)
 		return false; /* which has interrupted it before us */
-	if (call == MACHINE_CALL_EINTR || (call == MACHINE_CALL_RESTART_BLOCK && is_filtered(tid)))
+	if (call == MACHINE_CALL_EINTR || call == MACHINE_CALL_REFUSED ||
+	    (call == MACHINE_CALL_RESTART_BLOCK && is_filtered(tid)))
 		return machine_restart_call(regs, call);
 	return false;
 }

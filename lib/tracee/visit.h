@@ -71,8 +71,9 @@ void visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_
 /*
  * Change the registers of a stopped thread so that a call which our stop interrupted with EINTR
  * restarts. A genuine signal that comes with the stop still gives EINTR, as the kernel decides
- * after we have detached. False: there is nothing to write back. Used wherever a thread is
- * released.
+ * after we have detached. An exec that was refused is made again without us, as a security module
+ * may forbid it to a traced process alone. False: there is nothing to write back. Used wherever a
+ * thread is released.
  */
 bool visit_fix_up(pid_t tid, struct user_regs_struct *regs, bool is_group_stop);
 /* STOPPED: undo the effect of the stop on its system call, and detach. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* In which system call is a thread that a visit has stopped, and how does that end? */
+#include <errno.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
@@ -184,3 +185,37 @@ TEST(tracee_call, one_that_waits_for_events_goes_on)
 	}
 	expect_undisturbed(&visited, write_byte);
 }
+
+#if defined(__x86_64__)
+/* It may have been refused only because we traced it: it is, once more, without us. */
+TEST(tracee_call, exec_that_was_refused_is_made_again)
+{
+	struct visited visited;
+	int status;
+
+	set_up(&visited);
+	visited.pid = fork();
+	if (visited.pid == 0) {
+		char name[] = "null", *const argv[] = {name, NULL};
+
+		*visited.is_ready = true;
+		while (*visited.is_ready) {
+			if (execve("/dev/null", argv, argv) != -1 || errno != EACCES)
+				_exit(1);
+		}
+		_exit(0);
+	}
+	do {
+		snapshot_release(&visited.snapshot);
+		visited.snapshot = (struct snapshot){0};
+		visit(&visited);
+	} while (visited.snapshot.syscall_nr != SYS_execve);
+	assert_true(visited.visit.was_fixed_up);
+	*visited.is_ready = false;
+	assert_int_equal(waitpid(visited.pid, &status, 0), visited.pid);
+	visited.pid = 0;
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	tear_down(&visited);
+}
+#endif
