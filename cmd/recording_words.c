@@ -19,6 +19,7 @@
 #include "profile/profile.h"
 #include "store/store.h"
 #include "symbol/named_code.h"
+#include "tracee/permission.h"
 #include "verdict/verdict.h"
 #include "view/counter_words.h"
 #include "view/info_counts.h"
@@ -391,8 +392,10 @@ int recording_say_empty(const struct recording *recording, const struct recorded
 	err_set(&err, ERR_EMPTY, "no samples were taken: %.3f ms of CPU time were used%s",
 		(double)result->cpu_ns / (double)NS_PER_MS, buf_str(&failure));
 	buf_release(&failure);
-	err_hint(&err, measurable ? "raise --frequency, or record for longer"
-				  : "it ended before the first sample; raise --frequency");
+	if (!measurable)
+		err_hint(&err, "it ended before the first sample; raise --frequency");
+	else if (!result->refusal.nr) /* else its reason is said */
+		err_hint(&err, "raise --frequency, or record for longer");
 	print_err(&err);
 	return is_failure ? recording_failed_status(recording) : EXIT_DONE;
 }
@@ -420,6 +423,8 @@ int recording_say_exec_failed(const struct recording *recording)
 
 void recording_say_refused(const struct sampler_refusal *refusal)
 {
+	struct err err = ERR_INIT;
+
 	if (!refusal->nr)
 		return;
 	if (refusal->tracer)
@@ -430,7 +435,11 @@ void recording_say_refused(const struct sampler_refusal *refusal)
 	else
 		print_note("%s (pid %d) may not be traced: what it runs has no stacks",
 			   refusal->name, (int)refusal->pid);
-	if (!refusal->tracer)
+	if (refusal->tracer)
+		return;
+	if (hint_at_profiles(&err))
+		print_hint("%s", err.hint);
+	else
 		print_hint("it runs as another user or is not dumpable: run profc as root");
 }
 

@@ -43,7 +43,7 @@ static struct session *new_session(void)
 	struct session *session = xcalloc(1, sizeof(*session));
 
 	session->sees_kernel_stacks = tracee_may_see_kernel_stacks();
-	session->traces_all = may_trace_all();
+	session->traces_all = may_trace_all() && !is_confined();
 	session->done_fd = eventfd(0, EFD_CLOEXEC);
 	sem_init(&session->requests, 0, 0);
 	sem_init(&session->calls, 0, 0);

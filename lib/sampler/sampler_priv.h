@@ -93,7 +93,7 @@ struct session {
 	size_t nr_cpus;
 	size_t nr_descendants; /* see sampler_nr_descendants() */
 	int top_priority;      /* the highest real-time priority of the sampled threads */
-	bool sees_kernel_stacks, traces_all; /* CAP_SYS_ADMIN, CAP_SYS_PTRACE */
+	bool sees_kernel_stacks, traces_all; /* CAP_SYS_ADMIN; CAP_SYS_PTRACE, not confined */
 	uint64_t ended_cpu_ns;		     /* of ended processes, our own included */
 	struct proc_cpu_split ended_split;   /* likewise, as far as it was known */
 	struct other_programs *others; /* owned; used by the collector's thread; NULL: unwanted */

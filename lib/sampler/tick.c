@@ -177,8 +177,8 @@ static bool is_spared(const struct sampler *sampler, struct sampled_thread *thre
 
 /*
  * A set-user-id program does not get its privileges if a tracer without CAP_SYS_PTRACE holds the
- * process at its exec (execve(2)), which mostly follows a fork: after so much CPU time at most, for
- * which the process may have to wait.
+ * process at its exec (execve(2)), and AppArmor may refuse one that changes the profile. An exec
+ * mostly follows a fork: after so much CPU time at most, for which the process may have to wait.
  */
 #define EXECUTES_SOON_CPU_NS (5 * NS_PER_MS)
 #define EXECUTES_SOON_NS     (200 * NS_PER_MS)

@@ -3,6 +3,7 @@
 #include "tracee/permission.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -121,6 +122,34 @@ static void read_profile(pid_t pid, char *name)
 	buf_release(&text);
 }
 
+static void read_own_profile(char *name)
+{
+	read_profile(getpid(), name);
+	if (strcmp(name, "unconfined") == 0)
+		*name = '\0';
+}
+
+bool is_confined(void)
+{
+	char profile[PROFILE_MAX_BYTES];
+
+	read_own_profile(profile);
+	return *profile;
+}
+
+bool hint_at_profiles(struct err *err)
+{
+	char profile[PROFILE_MAX_BYTES];
+
+	read_own_profile(profile);
+	if (*profile)
+		err_hint(err,
+			 "the AppArmor profile %s confines profc: add to it: ptrace (trace, read), "
+			 "and to that of the program, if it has one: ptrace (tracedby, readby),",
+			 profile);
+	return *profile;
+}
+
 /* The facts as they are now. */
 static void gather(pid_t pid, int reason, struct refusal *refusal)
 {
@@ -135,10 +164,8 @@ static void gather(pid_t pid, int reason, struct refusal *refusal)
 	refusal->may_trace_all = has_ptrace(&ours);
 	refusal->our_capabilities = ours.permitted_capabilities;
 	refusal->our_uid = geteuid();
-	read_profile(getpid(), refusal->profile);
+	read_own_profile(refusal->profile);
 	read_profile(pid, refusal->peer);
-	if (strcmp(refusal->profile, "unconfined") == 0)
-		*refusal->profile = '\0';
 	if (!refusal->has_status)
 		return;
 	proc_read_task_stat(refusal->status.tgid, pid, &refusal->stat);
@@ -157,10 +184,31 @@ static void gather(pid_t pid, int reason, struct refusal *refusal)
 		snprintf(refusal->tracer_name, sizeof(refusal->tracer_name), "?");
 }
 
+/* A process may always be listed, but a security module may forbid to read about it. */
+static int explain_unread(const struct refusal *refusal, const char *file, struct err *err)
+{
+	if (!*refusal->profile) {
+		err_set(err, ERR_PERMISSION, "profc may not read /proc/%d/%s", (int)refusal->pid,
+			file);
+		err_hint(err, "a security module forbids it: try from the host");
+		return ERR_PERMISSION;
+	}
+	err_set(err, ERR_PERMISSION, "AppArmor does not let profc read /proc/%d/%s",
+		(int)refusal->pid, file);
+	err_hint(err,
+		 "the profile %s confines profc: run it from the host, or in a container of docker "
+		 "run --security-opt apparmor=unconfined, or add to that profile: "
+		 "@{PROC}/@{pids}/%s%s r,",
+		 refusal->profile, file, strcmp(file, "task") == 0 ? "/{,**}" : "");
+	return ERR_PERMISSION;
+}
+
 static int explain_absence(const struct refusal *refusal, struct err *err)
 {
 	if (!refusal->exists)
 		return err_set(err, ERR_GONE, "there is no process %d", (int)refusal->pid);
+	if (*refusal->profile)
+		return explain_unread(refusal, "status", err);
 	err_set(err, ERR_PERMISSION, "process %d exists, but /proc does not show it",
 		(int)refusal->pid);
 	err_hint(err, "/proc is mounted with hidepid here, or is that of another PID namespace: "
@@ -208,13 +256,18 @@ static const char *explain_yama(const struct refusal *refusal, struct err *err)
 
 static const char *explain_apparmor(const struct refusal *refusal, struct err *err)
 {
+	bool has_profile = *refusal->peer && strcmp(refusal->peer, "unconfined") != 0;
+
 	err_set(err, ERR_PERMISSION, "AppArmor does not let profc trace process %d",
 		(int)refusal->pid);
 	err_hint(err,
 		 "the profile %s confines profc: run it from the host, or in a container of docker "
 		 "run --security-opt apparmor=unconfined, or add to that profile: ptrace (trace, "
-		 "read)%s%s,",
-		 refusal->profile, *refusal->peer ? " peer=" : "", refusal->peer);
+		 "read)%s%s,%s",
+		 refusal->profile, *refusal->peer ? " peer=" : "", refusal->peer,
+		 has_profile && strcmp(refusal->peer, refusal->profile) != 0
+			 ? " and to that of the process: ptrace (tracedby, readby),"
+			 : "");
 	return NULL;
 }
 
@@ -268,6 +321,8 @@ int refusal_explain(const struct refusal *refusal, struct err *err)
 	if (stat->state == 'Z' && stat->nr_threads <= 1)
 		return err_set(err, ERR_GONE, "process %d (%s) has exited already",
 			       (int)refusal->pid, stat->comm);
+	if (refusal->unread)
+		return explain_unread(refusal, refusal->unread, err);
 	if (refusal->reason == EPERM || refusal->reason == EACCES) {
 		hint = explain_eperm(refusal, err);
 		if (hint)
@@ -349,11 +404,35 @@ static int try_to_seize(pid_t tgid, int *reason, struct err *err)
 	return 0;
 }
 
-static int refuse(pid_t pid, int reason, struct err *err)
+static bool is_unread(const char *path)
+{
+	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 && errno == EACCES;
+}
+
+/*
+ * What we have to read about a process, and may not; NULL: we may. Only who may trace it may read
+ * its mappings.
+ */
+static const char *unread_file(pid_t tgid, bool may_trace)
+{
+	char list[32], task[48], maps[32];
+
+	snprintf(list, sizeof(list), "/proc/%d/task", (int)tgid);
+	snprintf(task, sizeof(task), "%s/%d/stat", list, (int)tgid);
+	snprintf(maps, sizeof(maps), "/proc/%d/maps", (int)tgid);
+	if (is_unread(list) || is_unread(task))
+		return "task";
+	return may_trace && is_unread(maps) ? "maps" : NULL;
+}
+
+static int refuse(pid_t pid, int reason, const char *unread, struct err *err)
 {
 	struct refusal refusal;
 
 	gather(pid, reason, &refusal);
+	refusal.unread = unread;
 	return refusal_explain(&refusal, err);
 }
 
@@ -361,14 +440,14 @@ int permission_to_trace(pid_t pid, pid_t *tgid, struct err *err)
 {
 	const struct timespec pause = {.tv_nsec = (long)TRY_PAUSE_NS};
 	struct proc_status status;
-	const char *bits;
+	const char *bits, *unread;
 	int result = refusal_of_proc(err);
 	int reason = EPERM;
 
 	if (result < 0)
 		return result;
 	if (!proc_read_status(pid, &status))
-		return refuse(pid, errno == EMFILE || errno == ENFILE ? errno : ESRCH, err);
+		return refuse(pid, errno == EMFILE || errno == ENFILE ? errno : ESRCH, NULL, err);
 	if (status.tgid == getpid())
 		return err_set(err, ERR_INVALID, "process %d is profc itself", (int)pid);
 	bits = proc_program_process_32_bit(status.tgid);
@@ -383,8 +462,9 @@ int permission_to_trace(pid_t pid, pid_t *tgid, struct err *err)
 		if (try_to_seize(status.tgid, &reason, err) < 0)
 			return ERR_SYS;
 	}
-	if (reason)
-		return refuse(pid, reason, err);
+	unread = !reason || reason == EACCES ? unread_file(status.tgid, !reason) : NULL;
+	if (reason || unread)
+		return refuse(pid, reason, unread, err);
 	*tgid = status.tgid;
 	return 0;
 }

@@ -46,6 +46,7 @@ struct refusal {
 	char tracer_name[PROC_COMM_MAX_BYTES];
 	char profile[PROFILE_MAX_BYTES]; /* of AppArmor, that confines us; "": none does */
 	char peer[PROFILE_MAX_BYTES];	 /* that of the process, or "unconfined"; "": not known */
+	const char *unread;		 /* a file of /proc/PID that we may not read; NULL: none */
 };
 
 /* The reason and a hint into err; returns its code, always negative. */
@@ -70,5 +71,10 @@ int refusal_of_proc(struct err *err);
 
 /* Do we have CAP_SYS_PTRACE? */
 bool may_trace_all(void);
+
+/* Does a profile of AppArmor confine us? It may forbid what the capability allows. */
+bool is_confined(void);
+/* If one does: the rules that programs need which may not be traced, as a hint; else false. */
+bool hint_at_profiles(struct err *err);
 
 #endif

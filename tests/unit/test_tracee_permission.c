@@ -110,10 +110,31 @@ TEST(refusal, names_the_profile_of_apparmor_and_its_rule)
 	assert_said(&refusal, "AppArmor does not let profc trace process 4711",
 		    "the profile docker-default confines profc");
 	assert_said(&refusal, "AppArmor", ": ptrace (trace, read) peer=unconfined,");
+	strcpy(refusal.peer, "service");
+	assert_said(&refusal, "AppArmor",
+		    " peer=service, and to that of the process: ptrace (tracedby, readby),");
 	*refusal.peer = '\0';
 	assert_said(&refusal, "AppArmor", ": ptrace (trace, read),");
 	*refusal.profile = '\0';
 	assert_said(&refusal, "the kernel does not allow", "security module");
+}
+
+TEST(refusal, names_the_file_that_may_not_be_read)
+{
+	struct refusal refusal = ordinary();
+
+	refusal.reason = EACCES;
+	refusal.unread = "task";
+	assert_said(&refusal, "profc may not read /proc/4711/task", "security module");
+	strcpy(refusal.profile, "narrow");
+	assert_said(&refusal, "AppArmor does not let profc read /proc/4711/task",
+		    "that profile: @{PROC}/@{pids}/task/{,**} r,");
+	/* It may be traced. */
+	refusal.reason = 0;
+	refusal.unread = "maps";
+	assert_said(&refusal, "does not let profc read /proc/4711/maps", "@{PROC}/@{pids}/maps r,");
+	refusal.has_status = false;
+	assert_said(&refusal, "does not let profc read /proc/4711/status", "/status r,");
 }
 
 TEST(refusal, of_no_running_process)
