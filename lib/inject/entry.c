@@ -5,12 +5,14 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -296,15 +298,62 @@ static bool run_to_entry(struct entry_stop *stop)
 	       stand_at(stop, &regs, detour.entry);
 }
 
-static bool run_to_exec(pid_t pid)
+/* An exec of the command, from its entry on. */
+struct attempt {
+	struct user_regs_struct regs;
+	uint64_t path; /* address of the program's name; 0: it is not in an exec */
+};
+
+/* May the file be executed, as far as its permissions go? The command has the rights of profc. */
+static bool may_execute(pid_t pid, uint64_t path)
 {
+	struct target_memory *memory = target_memory_open(pid, NULL);
+	char name[PATH_MAX] = "";
+
+	if (memory)
+		target_memory_read(memory, path, name, sizeof(name) - 1);
+	target_memory_close(memory);
+	return *name && eaccess(name, X_OK) == 0;
+}
+
+/*
+ * Security modules forbid a traced process to execute a program that gets rights of its own (a
+ * profile of AppArmor), if its tracer may not trace those. True: the exec, which is at its end, was
+ * such a one, and the command stands before it again.
+ */
+static bool is_forbidden_to_traced(pid_t pid, struct attempt *attempt)
+{
+	struct iovec iov = {.iov_base = &attempt->regs, .iov_len = sizeof(attempt->regs)};
+	struct __ptrace_syscall_info info = {0};
+	uint64_t path = attempt->path;
+
+	attempt->path = 0;
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info) <= 0)
+		return false;
+	if (info.op == PTRACE_SYSCALL_INFO_ENTRY && info.entry.nr == SYS_execve &&
+	    get_regs(pid, &attempt->regs))
+		attempt->path = info.entry.args[0];
+	if (info.op != PTRACE_SYSCALL_INFO_EXIT || !path ||
+	    (info.exit.rval != -EACCES && info.exit.rval != -EPERM) || !may_execute(pid, path))
+		return false;
+	inject_go_before_call(&attempt->regs);
+	return ptrace(PTRACE_SETREGSET, pid, (void *)NT_PRSTATUS, &iov) == 0;
+}
+
+enum executed { EXECUTED, NOT_EXECUTED, FORBIDDEN_TO_TRACED };
+
+static enum executed run_to_exec(pid_t pid)
+{
+	struct attempt attempt = {.path = 0};
 	int signal = 0, status;
 
 	do {
-		if (!go_to_next(pid, PTRACE_CONT, &signal, &status))
-			return false;
+		if (!go_to_next(pid, PTRACE_SYSCALL, &signal, &status))
+			return NOT_EXECUTED;
+		if (is_at_call(status) && is_forbidden_to_traced(pid, &attempt))
+			return FORBIDDEN_TO_TRACED;
 	} while (!is_exec(status));
-	return true;
+	return EXECUTED;
 }
 
 /* Stop the command before it is released: else its exec may come before the interrupt. */
@@ -324,6 +373,7 @@ static const char *why_not_held(pid_t pid)
 int entry_run(struct entry_stop *stop, struct launch *launch)
 {
 	struct run run = {.launch = launch};
+	enum executed executed;
 	pthread_t runner;
 
 	*stop = (struct entry_stop){.pid = launch->pid};
@@ -335,9 +385,13 @@ int entry_run(struct entry_stop *stop, struct launch *launch)
 		entry_end(stop);
 		return launch_run(launch);
 	}
-	stop->is_stopped = run_to_exec(launch->pid) && run_to_entry(stop);
+	executed = run_to_exec(launch->pid);
+	stop->is_stopped = executed == EXECUTED && run_to_entry(stop);
 	if (!stop->is_stopped) {
-		stop->why = "the command did not reach its beginning";
+		stop->is_forbidden = executed == FORBIDDEN_TO_TRACED;
+		stop->why = stop->is_forbidden ? "a security module does not let the command be "
+						 "executed under a tracer"
+					       : "the command did not reach its beginning";
 		entry_end(stop);
 	}
 	pthread_join(runner, NULL);

@@ -19,11 +19,13 @@ struct entry_stop {
 	bool has_thread_data;	      /* its thread pointer is set */
 	const char *why;	      /* the reason, if it is not stopped, */
 	int error;		      /* and the errno; 0: none */
+	bool is_forbidden;	      /* to be traced in its exec: it runs without us */
 };
 
 /*
  * Run a held command up to there. Returns 0 or the errno of its exec, as launch_run(). A program
- * with rights of its own (set-user-ID) would lose them under a tracer, and is not traced.
+ * with rights of its own (set-user-ID) would lose them under a tracer, and is not to be traced; one
+ * that a security module does not let be executed under a tracer is executed again without.
  */
 int entry_run(struct entry_stop *stop, struct launch *launch);
 /* Let the command continue. */

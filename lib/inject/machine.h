@@ -19,6 +19,8 @@ uint64_t inject_stack_pointer(const struct user_regs_struct *regs);
 uint64_t inject_thread_pointer(pid_t tid, const struct user_regs_struct *regs);
 /* Continue at `pc`, outside of system calls, after the detour or the exec. */
 void inject_go_to(struct user_regs_struct *regs, uint64_t pc);
+/* Registers at the entry of a system call become those before the instruction that makes it. */
+void inject_go_before_call(struct user_regs_struct *regs);
 /* Can programs read that address from a register (the base of fs)? The same for all. */
 bool inject_reads_thread_pointer(void);
 

@@ -18,6 +18,7 @@ static const uint8_t detour_code[] = {
 	0x20, 0x01, 0x1f, 0xd6, /* br x9 */
 	0,    0,    0,	  0,	0, 0, 0, 0,
 };
+#define CALL_BYTES	      4
 #define DETOUR_CALLED_OFFSET  16
 #define DETOUR_ADDRESS_OFFSET 28
 
@@ -49,6 +50,11 @@ void inject_go_to(struct user_regs_struct *regs, uint64_t pc)
 {
 	regs->regs[0] = regs->regs[9];
 	regs->pc = pc;
+}
+
+void inject_go_before_call(struct user_regs_struct *regs)
+{
+	regs->pc -= CALL_BYTES;
 }
 
 bool inject_reads_thread_pointer(void)

@@ -16,6 +16,7 @@ static const uint8_t detour_code[] = {
 	0x49, 0xbb, 0,	  0,	0,    0, 0, 0, 0, 0, /* movabs $entry, %r11 */
 	0x41, 0xff, 0xe3,			     /* jmp *%r11 */
 };
+#define CALL_BYTES	      2
 #define DETOUR_CALLED_OFFSET  11 /* after the system call */
 #define DETOUR_ADDRESS_OFFSET 13
 
@@ -40,6 +41,13 @@ uint64_t inject_thread_pointer(pid_t tid, const struct user_regs_struct *regs)
 void inject_go_to(struct user_regs_struct *regs, uint64_t pc)
 {
 	regs->rip = pc;
+	regs->orig_rax = (unsigned long long)-1;
+}
+
+void inject_go_before_call(struct user_regs_struct *regs)
+{
+	regs->rip -= CALL_BYTES;
+	regs->rax = regs->orig_rax;
 	regs->orig_rax = (unsigned long long)-1;
 }
 

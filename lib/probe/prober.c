@@ -26,6 +26,7 @@
 #include "proc/read.h"
 #include "proc/target_memory.h"
 #include "tracee/launch.h"
+#include "tracee/permission.h"
 
 /* A process that cannot be stopped within this time is left alone. */
 #define PATIENCE_NS (2 * NS_PER_SEC)
@@ -239,6 +240,8 @@ static void fail_launch(const struct entry_stop *stop, struct err *err)
 		err_sys(err, "%s", stop->why);
 	else
 		err_set(err, ERR_UNSUPPORTED, "%s", stop->why);
+	if (stop->is_forbidden)
+		hint_at_profiles(err);
 	err->code = ERR_UNSUPPORTED;
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What Yama and AppArmor forbid is said with what to do about it, and harms no process."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -30,6 +31,13 @@ profile profc-test-docker flags=(attach_disconnected,mediate_deleted) {
 }
 profile profc-test-service { network, capability, file, signal, }
 profile profc-test-mute { network, capability, file, ptrace, signal (receive) peer=unconfined, }
+profile profc-test-listless { network, capability, file, ptrace, signal, deny /proc/*/task/ r, }
+profile profc-test-blind { network, capability, file, ptrace, signal, deny /proc/*/maps r, }
+profile profc-test-before {
+  network, capability, file, signal, change_profile,
+  ptrace (trace, read, tracedby, readby) peer=profc-test-before,
+  @{changing} px -> profc-test-service,
+}
 """
 # By samples alone; with counts and memory, for which code is changed.
 WAYS = ((), ("--count", "^progress_main$", "--mem=1"))
@@ -38,10 +46,9 @@ FAST = ("-F", "1000", "--max-overhead", "0")
 
 
 class SecurityModules(LiveCase):
-    def tried(self, *arguments, **popen):
+    def tried(self, *arguments, stdin=subprocess.DEVNULL, **popen):
         return subprocess.run([self.profiler, *map(str, arguments)], check=False, text=True, timeout=300,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, **popen)
+                              stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **popen)
 
     def patiently(self, *arguments, **who):
         """Again, where a thread had no CPU to come to its stop in time."""
@@ -179,7 +186,7 @@ class AppArmor(SecurityModules):
         parser = shutil.which("apparmor_parser") or need("/usr/sbin/apparmor_parser")
         path = self.path("profiles")
         with open(path, "w", encoding="ascii") as file:
-            file.write(PROFILES)
+            file.write(f"@{{changing}}={self.path('changing')}\n{PROFILES}")
         subprocess.run([parser, "-r", path], check=True)
         self.addCleanup(subprocess.run, [parser, "-R", path], check=True)
 
@@ -212,6 +219,31 @@ class AppArmor(SecurityModules):
         self.records(**mute)
         self.attaches(self.running(**mute), **mute)
         self.assertIn("\nprofiling works here", self.run_profc("doctor", **mute).stdout)
+
+    def test_a_profile_that_hides_threads_or_mappings(self):
+        target = self.running()
+        for profile, file in ("profc-test-listless", "task"), ("profc-test-blind", "maps"):
+            words = rf"AppArmor does not let profc read /proc/\d+/{file}\n *hint: the profile {profile} .*{file}"
+            self.refuses_to_attach(target, words, **self.confined(profile))
+            self.refuses_to_record(words.replace(r"\n *", r"\n"), **self.confined(profile))
+
+    def test_a_command_that_changes_to_a_profile_that_may_not_be_traced(self):
+        """It runs as without profc, also below a shell, and profc says why it has no stacks."""
+        program = self.path("changing")
+        shutil.copy(self.program, program)
+        os.chmod(program, 0o755)
+        for way in WAYS:
+            for above in ([], ["sh", "-c", '"$@"; exit $?', "sh"]):
+                with self.subTest(way=way, above=above), \
+                        subprocess.Popen(["sleep", "1"], stdout=subprocess.PIPE) as nap:
+                    done = self.tried("record", *FAST, *way, "-o", self.path("x.data"), "--", *above, program,
+                                      self.path("counters"), "1", stdin=nap.stdout,
+                                      **self.confined("profc-test-before"))
+                    self.assertIn(done.returncode, (0, 125), done.stderr)
+                    self.assertGreater(json.loads(done.stdout.splitlines()[-1])["rounds"], 0)
+                    self.assertRegex(done.stderr, r"changing \(pid \d+\) may not be traced")
+                    self.assertRegex(done.stderr, "hint: the AppArmor profile profc-test-before confines profc: .*"
+                                     r"ptrace \(trace, read\).*ptrace \(tracedby, readby\)")
 
     def test_a_target_whose_profile_allows_nothing(self):
         """Who is not confined traces it all the same."""
