@@ -36,7 +36,7 @@ class OlderKernel(LiveCase):
                          **self.kernel)
             self.assertIn(words, done.stderr)
             self.assertUntouched(self.pid)
-            command = record(self.directory, [build("spin_leaf"), "100"], *way, **self.kernel)
+            command = record(self.directory, [build("spin_leaf"), "300"], *way, **self.kernel)
             self.assertIn(words, command.stderr)
 
     def test_doctor_says_so(self):
