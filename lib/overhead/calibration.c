@@ -18,8 +18,12 @@
 #include "proc/read.h"
 #include "tracee/visit.h"
 
-#define NR_STOPS 16
-#define APART_NS (100 * NS_PER_US)
+/*
+ * Nearly as far apart as those of a recording: while they follow each other closely an idle CPU has
+ * not yet gone to sleep, and code and data of the kernel are still in its caches.
+ */
+#define NR_STOPS 8
+#define APART_NS (500 * NS_PER_US)
 /*
  * On a busy machine the process waits for a CPU: then the stops measured by then decide, and a few
  * are waited for.
