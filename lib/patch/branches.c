@@ -138,15 +138,6 @@ static size_t nr_up_to(const uint64_t *addresses, size_t nr, uint64_t address)
 	return low;
 }
 
-bool branches_keep(const struct branches *branches, uint64_t target)
-{
-	const uint64_t *places = branches->places ? branches->places : branches->starts;
-	size_t nr = nr_up_to(places, branches->places ? branches->nr_places : branches->nr_starts,
-			     target);
-
-	return nr && target - places[nr - 1] < NEAR_BYTES;
-}
-
 bool branches_ignore(const struct branches *branches, uint64_t start, uint64_t next_start,
 		     uint64_t target)
 {
@@ -172,10 +163,23 @@ static bool is_start(struct branches *branches, uint64_t target)
 	return true;
 }
 
+bool branches_keep(struct branches *branches, uint64_t target, bool is_call)
+{
+	const uint64_t *places = branches->places ? branches->places : branches->starts;
+	size_t nr = branches->places ? branches->nr_places : branches->nr_starts;
+
+	if (!nr || target - places[0] >= places[nr - 1] + NEAR_BYTES - places[0])
+		return false;
+	/* Nearly all calls lead to starts, which are targets in any case. */
+	if (is_call && is_start(branches, target))
+		return false;
+	nr = nr_up_to(places, nr, target);
+	return nr && target - places[nr - 1] < NEAR_BYTES;
+}
+
 void branches_add(struct branches *branches, uint64_t source, uint64_t target, bool is_call)
 {
-	/* Nearly all calls lead to starts, which are targets in any case. */
-	if ((is_call && is_start(branches, target)) || !branches_keep(branches, target))
+	if (!branches_keep(branches, target, is_call))
 		return;
 	ARRAY_GROW(branches->at, branches->nr, branches->cap);
 	branches->at[branches->nr++] =

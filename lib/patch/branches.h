@@ -47,8 +47,8 @@ branches_jump *branches_teller(const struct branches *branches, void **context);
  * start, which is a target in any case.
  */
 void branches_add(struct branches *branches, uint64_t source, uint64_t target, bool is_call);
-/* Is a branch to the address kept? */
-bool branches_keep(const struct branches *branches, uint64_t target);
+/* Would branches_add() keep a branch to the address? */
+bool branches_keep(struct branches *branches, uint64_t target, bool is_call);
 /*
  * Is a branch to the address surely not kept, as it is in the midst of the function between these
  * two starts, of which the second is the next one? Quicker than branches_keep().

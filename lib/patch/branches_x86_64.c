@@ -5,7 +5,10 @@
 
 #if defined(__x86_64__)
 
+#include <emmintrin.h>
+
 #include "base/minmax.h"
+#include "code/code_skip_x86_64.h"
 #include "code/code_x86_64.h"
 
 static bool leads_somewhere(const struct code_instruction *code)
@@ -30,6 +33,17 @@ static bool is_jump(const struct code_instruction *code)
 	       code->effect == CODE_EFFECT_JUMP_GOT;
 }
 
+/* Skip instructions up to `to` that do not matter here. */
+static uint64_t skip(const struct code *code, uint64_t at, uint64_t to)
+{
+	uint64_t end = min_u64(to, code->end - CODE_INSTRUCTION_MAX_BYTES);
+
+	if (at >= end || code->end - code->address < CODE_INSTRUCTION_MAX_BYTES)
+		return at;
+	return code->address +
+	       code_skip(code->bytes, (size_t)(at - code->address), (size_t)(end - code->address));
+}
+
 /*
  * A decoder that begins at a wrong byte is back in step within a few instructions: at the latest,
  * here, where a function begins.
@@ -48,6 +62,11 @@ static void decode(struct code *code, uint64_t from, uint64_t to)
 			start = next_start;
 			next_start = branches_next_start(code->branches, at);
 			is_known = true;
+		}
+		at = min_u64(skip(code, at, min_u64(to, next_start)), next_start);
+		if (at >= to || at == next_start) {
+			step = 0;
+			continue;
 		}
 		if (!code_decode(code->bytes + (at - code->address), (size_t)(code->end - at), at,
 				 &instruction)) {
@@ -85,53 +104,67 @@ static void decode_functions(struct code *code, uint64_t from, uint64_t to)
 		decode(code, start, end);
 }
 
-#define LONG_OFFSET_BYTES 4
 /* A short branch ends at most so far from its target, and is not longer. */
 #define SHORT_REACH 144
 
-/*
- * The bytes of an opcode that ends before an offset of four bytes, as that of a call, a jump, a
- * branch or an xbegin; 0: these are no such bytes. An xbegin with an offset of two bytes is not
- * looked for: no compiler makes one.
- */
-static size_t opcode_bytes(const uint8_t *offset, size_t nr_before)
+/* The bytes of an opcode before the offset of a call, jump, branch or xbegin. */
+static size_t opcode_bytes(const uint8_t *opcode)
 {
-	if (nr_before >= 1 && (offset[-1] == 0xe8 || offset[-1] == 0xe9))
-		return 1;
-	if (nr_before >= 2 && ((offset[-2] == 0x0f && (offset[-1] & 0xf0) == 0x80) ||
-			       (offset[-2] == 0xc7 && offset[-1] == 0xf8)))
-		return 2;
-	return 0;
+	return opcode[0] == 0xe8 || opcode[0] == 0xe9 ? 1 : 2;
 }
 
 /*
- * Do bytes of [from, to) look like a branch that is to be kept? Their address, or `to`. Any four
- * bytes may be an offset; nearly none lead to where places are, so that is asked first.
+ * Which of 16 bytes begin such an opcode? The byte after them is read, too. An xbegin with an
+ * offset of two bytes is not looked for: no compiler makes one.
  */
+static unsigned int find_opcodes(const uint8_t *bytes)
+{
+	const __m128i first = _mm_loadu_si128((const __m128i_u *)bytes);
+	const __m128i second = _mm_loadu_si128((const __m128i_u *)(bytes + 1));
+	const __m128i is_near = _mm_cmpeq_epi8(_mm_and_si128(first, _mm_set1_epi8((char)0xfe)),
+					       _mm_set1_epi8((char)0xe8));
+	const __m128i is_branch =
+		_mm_and_si128(_mm_cmpeq_epi8(first, _mm_set1_epi8(0x0f)),
+			      _mm_cmpeq_epi8(_mm_and_si128(second, _mm_set1_epi8((char)0xf0)),
+					     _mm_set1_epi8((char)0x80)));
+	const __m128i is_xbegin = _mm_and_si128(_mm_cmpeq_epi8(first, _mm_set1_epi8((char)0xc7)),
+						_mm_cmpeq_epi8(second, _mm_set1_epi8((char)0xf8)));
+
+	return (unsigned int)_mm_movemask_epi8(
+		_mm_or_si128(is_near, _mm_or_si128(is_branch, is_xbegin)));
+}
+
+/* Is it a branch that is to be kept, if an instruction begins there? */
+static bool is_likely(const struct code *code, uint64_t at)
+{
+	const uint8_t *opcode = code->bytes + (at - code->address);
+	uint64_t offset_at = at + opcode_bytes(opcode);
+	int32_t offset;
+
+	if (offset_at + sizeof(offset) > code->end)
+		return false;
+	memcpy(&offset, code->bytes + (offset_at - code->address), sizeof(offset));
+	return branches_keep(code->branches, offset_at + sizeof(offset) + (uint64_t)(int64_t)offset,
+			     *opcode == 0xe8);
+}
+
+/* Do bytes of [from, to) look like a branch that is to be kept? Their address, or `to`. */
 static uint64_t find_likely(const struct code *code, uint64_t from, uint64_t to)
 {
-	uint64_t nr_bytes = code->end - code->address, end = to - code->address + 2, lowest, span;
-	size_t nr_places;
-	const uint64_t *places = branches_places(code->branches, &nr_places);
+	for (uint64_t at = from; at < to; at += 16) {
+		const uint8_t *bytes = code->bytes + (at - code->address);
+		uint8_t last[17] = {0};
 
-	if (!nr_places || nr_bytes < LONG_OFFSET_BYTES)
-		return to;
-	lowest = places[0];
-	span = places[nr_places - 1] + branches_near_bytes - lowest;
-	end = min_u64(end, nr_bytes - LONG_OFFSET_BYTES + 1);
-	for (uint64_t i = from - code->address + 1; i < end; i++) {
-		uint64_t target = code->address + i + LONG_OFFSET_BYTES;
-		size_t nr_opcode;
-		int32_t offset;
+		if (code->end - at < sizeof(last)) {
+			memcpy(last, bytes, (size_t)(code->end - at));
+			bytes = last;
+		}
+		for (unsigned int found = find_opcodes(bytes); found; found &= found - 1) {
+			uint64_t place = at + (uint64_t)__builtin_ctz(found);
 
-		memcpy(&offset, code->bytes + i, sizeof(offset));
-		target += (uint64_t)(int64_t)offset;
-		if (target - lowest >= span)
-			continue;
-		nr_opcode = opcode_bytes(code->bytes + i, i - (from - code->address));
-		if (nr_opcode && code->address + i - nr_opcode < to &&
-		    branches_keep(code->branches, target))
-			return code->address + i - nr_opcode;
+			if (place < to && is_likely(code, place))
+				return place;
+		}
 	}
 	return to;
 }
