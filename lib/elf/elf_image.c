@@ -358,6 +358,24 @@ size_t elf_image_words(const struct elf_image *image, uint64_t vaddr, uint64_t *
 	return got;
 }
 
+void elf_image_data(const struct elf_image *image, struct elf_ranges *data)
+{
+	Elf *elf = open_again(image);
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(elf, section))) {
+		if (gelf_getshdr(section, &header) && header.sh_flags & SHF_ALLOC &&
+		    !(header.sh_flags & SHF_EXECINSTR) && header.sh_type != SHT_NOBITS &&
+		    header.sh_size <= UINT64_MAX - header.sh_addr)
+			elf_ranges_add(data,
+				       (struct elf_range){.start = header.sh_addr,
+							  .end = header.sh_addr + header.sh_size});
+	}
+	elf_end(elf);
+	elf_ranges_sort(data);
+}
+
 bool elf_image_function(struct elf_image *image, uint64_t vaddr, uint64_t *start, uint64_t *end)
 {
 	const struct elf_range *function;

@@ -8,6 +8,7 @@
 
 #include "elf/elf_bytes.h"
 
+struct elf_ranges;
 struct err;
 
 /*
@@ -80,6 +81,12 @@ bool elf_image_bias(const struct elf_image *image, uint64_t start, uint64_t file
  * there, 0 if none or if they cannot be read.
  */
 size_t elf_image_read(const struct elf_image *image, uint64_t vaddr, void *out, size_t nr_bytes);
+
+/*
+ * Add the ranges of loaded content that are data by the section headers, of which there need be
+ * none, and sort them.
+ */
+void elf_image_data(const struct elf_image *image, struct elf_ranges *data);
 
 /*
  * The bounds of the function that contains vaddr, from the symbol table (or the dynamic one); false

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/minmax.h"
 #include "elf/elf_image.h"
+#include "elf/elf_ranges.h"
 #include "mapping/target_file.h"
 #include "patch/branches.h"
 #include "probe/known_code.h"
@@ -88,29 +89,46 @@ static uint64_t end_of_piece(const struct branches *branches, uint64_t from, uin
 	return last > from ? last : min_u64(branches_next_start(branches, from + PIECE_BYTES), end);
 }
 
+static void read_part(struct prober_file *file, uint64_t at, uint64_t end)
+{
+	uint8_t *bytes = NULL;
+	uint64_t next;
+	size_t cap = 0;
+
+	for (; at < end; at = next) {
+		next = end_of_piece(file->branches, at, end);
+		if (next - at > cap) {
+			free(bytes);
+			cap = (size_t)(next - at);
+			bytes = alloc_bounded(cap, 1, (size_t)4 << 30);
+		}
+		if (!bytes)
+			break;
+		branches_add_code(file->branches, at, bytes,
+				  elf_image_read(file->image, at, bytes, (size_t)(next - at)));
+	}
+	free(bytes);
+}
+
+/* Some linkers put as much data as code into a segment that can be executed. */
 static void read_code(struct prober_file *file)
 {
+	struct elf_ranges data = {.nr = 0};
+
+	elf_image_data(file->image, &data);
 	for (size_t i = 0; i < elf_image_nr_segments(file->image); i++) {
 		const struct elf_segment *segment = elf_image_segment(file->image, i);
-		uint64_t end = segment->vaddr + segment->file_bytes, next;
-		uint8_t *bytes = NULL;
-		size_t cap = 0;
+		uint64_t at = segment->vaddr, end = segment->vaddr + segment->file_bytes;
 
-		for (uint64_t at = segment->vaddr; segment->executable && at < end; at = next) {
-			next = end_of_piece(file->branches, at, end);
-			if (next - at > cap) {
-				free(bytes);
-				cap = (size_t)(next - at);
-				bytes = alloc_bounded(cap, 1, (size_t)4 << 30);
-			}
-			if (!bytes)
-				break;
-			branches_add_code(
-				file->branches, at, bytes,
-				elf_image_read(file->image, at, bytes, (size_t)(next - at)));
+		if (!segment->executable)
+			continue;
+		for (size_t k = 0; k < data.nr; k++) {
+			read_part(file, at, min_u64(end, data.at[k].start));
+			at = max_u64(at, data.at[k].end);
 		}
-		free(bytes);
+		read_part(file, at, end);
 	}
+	elf_ranges_release(&data);
 }
 
 /* Finds the branches in the file, so that none leads into the middle of overwritten bytes. */

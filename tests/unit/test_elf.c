@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/err.h"
 #include "elf/elf_image.h"
+#include "elf/elf_ranges.h"
 #include "tests/unit/tiny_elf.h"
 #include "tests/unit/unit.h"
 
@@ -437,4 +438,47 @@ TEST(elf, memory_image_keeps_its_own_copy)
 	assert_true(elf_image_segment(image, 0)->executable);
 	assert_null(elf_image_cfi(image)->eh_frame.bytes);
 	elf_image_free(image);
+}
+
+/* Some linkers put data into the same segment as code. Without headers all may be code. */
+TEST(elf, data_is_told_by_section_headers)
+{
+	static const Elf64_Shdr sections[] = {
+		{.sh_type = SHT_NULL},
+		{.sh_type = SHT_PROGBITS,
+		 .sh_flags = SHF_ALLOC,
+		 .sh_addr = 0x3000,
+		 .sh_size = 0x10},
+		{.sh_type = SHT_PROGBITS,
+		 .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+		 .sh_addr = 0x2000,
+		 .sh_size = 0x100},
+		{.sh_type = SHT_DYNSYM, .sh_flags = SHF_ALLOC, .sh_addr = 0x1000, .sh_size = 0x20},
+		{.sh_type = SHT_NOBITS, .sh_flags = SHF_ALLOC, .sh_addr = 0x4000, .sh_size = 0x20},
+		{.sh_type = SHT_PROGBITS,
+		 .sh_flags = SHF_ALLOC,
+		 .sh_addr = UINT64_MAX,
+		 .sh_size = 9},
+		{.sh_type = SHT_STRTAB, .sh_size = 1},
+	};
+	struct elf_ranges data = {.nr = 0};
+	struct buf file = {0};
+	struct elf_image *image;
+
+	tiny_elf_begin(&file, EM_X86_64, 0);
+	image = elf_image_open_memory(file.bytes, file.nr_bytes, NULL);
+	elf_image_data(image, &data);
+	assert_int_equal(data.nr, 0);
+	elf_image_free(image);
+	tiny_elf_sections(&file, sections, ARRAY_SIZE(sections));
+	image = elf_image_open_memory(file.bytes, file.nr_bytes, NULL);
+	elf_image_data(image, &data);
+	assert_int_equal(data.nr, 2);
+	assert_int_equal(data.at[0].start, 0x1000);
+	assert_int_equal(data.at[0].end, 0x1020);
+	assert_int_equal(data.at[1].start, 0x3000);
+	assert_int_equal(data.at[1].end, 0x3010);
+	elf_image_free(image);
+	elf_ranges_release(&data);
+	buf_release(&file);
 }
