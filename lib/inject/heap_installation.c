@@ -54,12 +54,13 @@ void heap_draft_init(struct heap_draft *draft, const struct probe_request *reque
 				     .is_all = options && options->is_all};
 	draft->entries = xcalloc(2 * nr_requests + 1, sizeof(*draft->entries));
 	for (size_t i = 0; i < nr_requests; i++) {
-		if (!requests[i].is_heap)
+		if (!probe_is_of_heap(&requests[i]))
 			continue;
-		if (!heap_is_pool(&requests[i].heap) || requests[i].kin == HEAP_KIN_OF_TABLE)
-			note_code(draft, &requests[i].code);
+		if (!heap_is_pool(&requests[i].heap->form) ||
+		    requests[i].heap->kin == HEAP_KIN_OF_TABLE)
+			note_code(draft, &requests[i].code->range);
 		/* An allocator's request for memory is not an allocation within another one. */
-		if (heap_maps(&requests[i].heap) || requests[i].kin == HEAP_KIN_ALONE)
+		if (heap_maps(&requests[i].heap->form) || requests[i].heap->kin == HEAP_KIN_ALONE)
 			continue;
 		draft->entries[draft->nr_entries++] = requests[i].address;
 		draft->entries[draft->nr_entries++] = requests[i].address + ENDBR_BYTES;
@@ -108,10 +109,11 @@ static bool calls_hooked(const struct heap_draft *draft, const struct probe_requ
 {
 	bool does = false;
 
-	for (size_t i = 0; i < request->nr_callees && !does; i++) {
-		uint64_t at = request->callees[i].at + request->bias;
+	for (size_t i = 0; i < request->heap->nr_callees && !does; i++) {
+		uint64_t at = request->heap->callees[i].at + request->code->bias;
 
-		does = is_entry(draft, request->callees[i].is_word ? word_at(memory, at) : at);
+		does = is_entry(draft,
+				request->heap->callees[i].is_word ? word_at(memory, at) : at);
 	}
 	return does;
 }
@@ -131,7 +133,7 @@ static enum patch_outcome judge_throwing(const struct heap_draft *draft,
 {
 	if (calls_hooked(draft, request, memory))
 		return PATCH_SAMPLED_BELOW;
-	if (request->kin == HEAP_KIN_OF_PLAIN)
+	if (request->heap->kin == HEAP_KIN_OF_PLAIN)
 		return PATCH_OK;
 	/* It may call a function that an earlier installation watches. */
 	return draft->is_later ? PATCH_SAMPLED_BELOW : PATCH_THROWS;
@@ -143,16 +145,16 @@ static enum patch_outcome refuse_freeing(struct heap_draft *draft,
 					 enum patch_outcome outcome)
 {
 	if (draft->nr_unfreed < HEAP_CODES)
-		draft->unfreed[draft->nr_unfreed++] = request->bias;
+		draft->unfreed[draft->nr_unfreed++] = request->code->bias;
 	return outcome;
 }
 
 /* malloc() and free() of an interpreter's table. */
 static bool has_short_form(const struct probe_request *request)
 {
-	const struct heap_form *form = &request->heap;
+	const struct heap_form *form = &request->heap->form;
 
-	return request->kin == HEAP_KIN_OF_TABLE && !form->count &&
+	return request->heap->kin == HEAP_KIN_OF_TABLE && !form->count &&
 	       (heap_frees(form) ? form->pointer == 2 : form->size == 2 && !form->pointer);
 }
 
@@ -161,7 +163,7 @@ enum patch_outcome heap_draft_draw(struct heap_draft *draft, struct probe_reques
 				   const struct heap_place *place, struct target_memory *memory,
 				   struct patch *patch)
 {
-	struct patch_heap heap = {.function = (enum heap_function)request->heap.function,
+	struct patch_heap heap = {.function = (enum heap_function)request->heap->form.function,
 				  .hook = (uint32_t)draft->nr,
 				  .threads = draft->threads,
 				  .has_own_slots = draft->has_own_slots,
@@ -177,24 +179,24 @@ enum patch_outcome heap_draft_draw(struct heap_draft *draft, struct probe_reques
 		return PATCH_UNSUPPORTED;
 	if (draft->nr == HEAP_HOOKS)
 		return PATCH_NO_ROOM;
-	if (throws(&request->heap)) {
+	if (throws(&request->heap->form)) {
 		outcome = judge_throwing(draft, request, memory);
 		if (outcome)
 			return outcome;
-	} else if (!heap_frees(&request->heap) && !heap_maps(&request->heap)) {
+	} else if (!heap_frees(&request->heap->form) && !heap_maps(&request->heap->form)) {
 		heap.is_framed = calls_hooked(draft, request, memory);
 	}
-	outcome =
-		patch_heap_entry(patch, function, request->branches, area, &heap, &hook->original);
+	outcome = patch_heap_entry(patch, function, request->code->branches, area, &heap,
+				   &hook->original);
 	/* A free that is too short for a probe may call another one, which is watched instead. */
-	if (outcome && heap_frees(&request->heap) && !heap_is_pool(&request->heap))
+	if (outcome && heap_frees(&request->heap->form) && !heap_is_pool(&request->heap->form))
 		return calls_hooked(draft, request, memory)
 			       ? PATCH_SAMPLED_BELOW
 			       : refuse_freeing(draft, request, outcome);
 	if (outcome)
 		return outcome;
-	hook->form = request->heap;
-	draft->modules[draft->nr] = request->bias;
+	hook->form = request->heap->form;
+	draft->modules[draft->nr] = request->code->bias;
 	draft->patches[draft->nr] = patch;
 	draft->requests[draft->nr++] = request;
 	return PATCH_OK;
@@ -205,7 +207,7 @@ static uint64_t plain_of(const struct heap_draft *draft, size_t hook, enum heap_
 {
 	for (size_t i = 0; i < draft->nr; i++) {
 		if (draft->modules[i] == draft->modules[hook] &&
-		    draft->requests[i]->kin == HEAP_KIN_PLAIN &&
+		    draft->requests[i]->heap->kin == HEAP_KIN_PLAIN &&
 		    draft->hooks[i].form.function == function)
 			return draft->hooks[i].original;
 	}

@@ -66,6 +66,7 @@ struct draft {
 	struct region_plan plan;
 	size_t first_of_part[REGION_PARTS_MAX + 1]; /* indexes of requests */
 	uint8_t *code[REGION_PARTS_MAX];	    /* owned */
+	size_t nr_code_bytes[REGION_PARTS_MAX];	    /* the rest of its room stays empty */
 	struct patch *patches;			    /* owned */
 	size_t nr_patches;
 	size_t owners_at;	   /* of a word in all parts' code */
@@ -94,9 +95,9 @@ static uint64_t code_room(const struct draft *draft, size_t first, size_t end)
 	uint64_t nr_bytes = HEAD_ROOM_BYTES + draft->plan.blob_bytes;
 
 	for (size_t i = first; i < end; i++)
-		nr_bytes += draft->requests[i].is_heap ? HEAP_THUNK_ROOM_BYTES
-			    : draft->gate	       ? GATED_ROOM_BYTES
-						       : THUNK_ROOM_BYTES;
+		nr_bytes += probe_is_of_heap(&draft->requests[i]) ? HEAP_THUNK_ROOM_BYTES
+			    : draft->gate			  ? GATED_ROOM_BYTES
+								  : THUNK_ROOM_BYTES;
 	return page_align(nr_bytes);
 }
 
@@ -172,9 +173,9 @@ static enum patch_outcome draw_word(const struct draft *draft, const struct prob
 
 	if (!target_memory_word(draft->access->memory, request->address, &word))
 		return PATCH_UNLOADED;
-	if (word != request->word)
+	if (word != request->heap->word)
 		return PATCH_OTHER_POINTER;
-	patch_word(patch, request->address, request->word, request->new_word);
+	patch_word(patch, request->address, request->heap->word, request->heap->new_word);
 	return PATCH_OK;
 }
 
@@ -186,7 +187,7 @@ static enum patch_outcome draw(struct draft *draft, struct probe_request *reques
 	size_t nr = read_code(draft, request, bytes);
 	const struct patch_function function = {.address = request->address,
 						.nr_bytes = request->nr_bytes,
-						.bias = request->bias,
+						.bias = request->code->bias,
 						.bytes = bytes,
 						.nr_readable = nr};
 	struct patch *patch = &draft->patches[draft->nr_patches];
@@ -200,13 +201,15 @@ static enum patch_outcome draw(struct draft *draft, struct probe_request *reques
 			       ? PATCH_UNKNOWN_CODE
 			       : patch_exit(patch, request->address, bytes, request->nr_bytes,
 					    request->exit_at, area, counter);
-	if (request->is_heap && heap_is_pool(&request->heap) && draft->has_heap_before)
+	if (probe_is_of_heap(request) && heap_is_pool(&request->heap->form) &&
+	    draft->has_heap_before)
 		return PATCH_LOADED_LATER;
-	if (request->is_heap)
+	if (probe_is_of_heap(request))
 		return heap_draft_draw(&draft->heap, request, &function, area, heap,
 				       draft->access->memory, patch);
-	return request->is_call ? patch_call(patch, request->address, bytes, nr, area, counter)
-				: patch_entry(patch, &function, request->branches, area, counter);
+	return request->is_call
+		       ? patch_call(patch, request->address, bytes, nr, area, counter)
+		       : patch_entry(patch, &function, request->code->branches, area, counter);
 }
 
 /*
@@ -294,6 +297,7 @@ static void draw_part(struct draft *draft, uint32_t part)
 	if (plan->has_heap)
 		heap_draft_put_code(area.bytes);
 	area.nr_bytes = head - area.address;
+	memset(area.bytes + plan->blob_bytes, 0, area.nr_bytes - plan->blob_bytes);
 	draft->owners_at = owners.table_word - area.address;
 	memcpy(area.bytes + area.nr_bytes, heads, sizeof(heads));
 	area.nr_bytes += sizeof(heads);
@@ -310,17 +314,20 @@ static void draw_part(struct draft *draft, uint32_t part)
 			continue;
 		}
 		request->counter = (uint32_t)draft->nr_patches;
-		request->outcome = request->is_word ? draw_word(draft, request,
-								&draft->patches[draft->nr_patches])
-						    : draw(draft, request, &area, &counter, &heap);
+		if (probe_is_of_word(request))
+			request->outcome =
+				draw_word(draft, request, &draft->patches[draft->nr_patches]);
+		else
+			request->outcome = draw(draft, request, &area, &counter, &heap);
 		draft->nr_patches += request->outcome == PATCH_OK;
 	}
+	draft->nr_code_bytes[part] = area.nr_bytes;
 }
 
 static bool counts_calls(const struct draft *draft)
 {
 	for (size_t i = 0; i < draft->nr_requests; i++) {
-		if (!draft->requests[i].is_heap && !draft->requests[i].is_word)
+		if (!draft->requests[i].heap)
 			return true;
 	}
 	return false;
@@ -331,8 +338,8 @@ static bool lacks_function(const struct draft *draft, uint64_t bias)
 	for (size_t i = 0; i < draft->nr_requests; i++) {
 		const struct probe_request *request = &draft->requests[i];
 
-		if (request->kin == HEAP_KIN_OF_TABLE && request->is_heap &&
-		    request->bias == bias && request->outcome != PATCH_OK)
+		if (probe_is_of_heap(request) && request->heap->kin == HEAP_KIN_OF_TABLE &&
+		    request->code->bias == bias && request->outcome != PATCH_OK)
 			return true;
 	}
 	return false;
@@ -348,8 +355,8 @@ static void refuse_incomplete(struct draft *draft)
 		struct probe_request *request = &draft->requests[i];
 		struct patch *patch;
 
-		if (request->kin != HEAP_KIN_OF_TABLE || request->outcome != PATCH_OK ||
-		    !lacks_function(draft, request->bias))
+		if (!request->heap || request->heap->kin != HEAP_KIN_OF_TABLE ||
+		    request->outcome != PATCH_OK || !lacks_function(draft, request->code->bias))
 			continue;
 		patch = &draft->patches[request->counter];
 		memcpy(patch->new, patch->old, patch->nr_bytes);
@@ -395,7 +402,6 @@ static int draw_all(struct draft *draft, enum copies copies, struct err *err)
 	draft->patches = xcalloc(draft->nr_requests, sizeof(*draft->patches));
 	for (uint32_t i = 0; i < plan->nr_parts; i++) {
 		draft->code[i] = xmalloc(plan->parts[i].code_bytes);
-		memset(draft->code[i], 0xcc, plan->parts[i].code_bytes);
 		draw_part(draft, i);
 	}
 	heap_draft_finish(&draft->heap);
@@ -424,6 +430,7 @@ static int fill_region(struct installation *installation, const struct draft *dr
 
 	for (uint32_t i = 0; i < draft->plan.nr_parts; i++) {
 		contents.code[i] = draft->code[i];
+		contents.nr_code_bytes[i] = draft->nr_code_bytes[i];
 		if (draft->plan.has_heap)
 			memcpy(contents.code[i], rules, sizeof(*rules));
 	}

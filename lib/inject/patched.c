@@ -33,12 +33,15 @@ static int compare_thunks(const void *a, const void *b, void *context)
 
 void patched_init(struct patched *patched, const struct patch *patches, size_t nr)
 {
+	bool is_sorted = true;
+
 	*patched = (struct patched){
 		.patches = patches, .nr = nr, .start = UINT64_MAX, .thunk_start = UINT64_MAX};
 	patched->by_thunk = xcalloc(nr ? nr : 1, sizeof(*patched->by_thunk));
 	for (size_t i = 0; i < nr; i++) {
 		const struct patch *patch = &patches[i];
 
+		is_sorted &= !i || patches[i - 1].thunk <= patch->thunk;
 		patched->by_thunk[i] = (uint32_t)i;
 		if (patch->kind == PATCH_WORD)
 			continue; /* no thread is there, nor in a thunk of it */
@@ -52,6 +55,9 @@ void patched_init(struct patched *patched, const struct patch *patches, size_t n
 		patched->thunk_end =
 			max_u64(patched->thunk_end, patch->stub + patch->nr_stub_bytes);
 	}
+	/* Nearly always thunks are in the order of what leads to them. */
+	if (is_sorted)
+		return;
 	qsort_r(patched->by_thunk, nr, sizeof(*patched->by_thunk), compare_thunks,
 		(void *)(uintptr_t)patches);
 }

@@ -463,17 +463,19 @@ static int make_rest(struct making *making, struct err *err)
 	const struct region_plan *plan = making->plan;
 	const struct region_contents *contents = making->contents;
 	struct file_pieces pieces = {.nr = 0};
+	const struct region_part *last = &plan->parts[plan->nr_parts - 1];
 	struct memory *rest = &making->rest;
 	int status = make_memory(making, rest, err);
+	uint64_t end;
 
 	file_pieces_add(&pieces, 0, &making->region->header, sizeof(making->region->header));
 	file_pieces_add(&pieces, plan->patches_offset, contents->patches,
 			contents->nr_patches * sizeof(*contents->patches));
 	for (uint32_t i = 0; i < plan->nr_parts; i++)
 		file_pieces_add(&pieces, plan->parts[i].file_offset, contents->code[i],
-				plan->parts[i].code_bytes);
-	if (plan->gate_bytes)
-		file_pieces_add(&pieces, pieces.nr_bytes, NULL, plan->gate_bytes);
+				contents->nr_code_bytes[i]);
+	end = last->file_offset + last->code_bytes + plan->gate_bytes;
+	file_pieces_add(&pieces, end, NULL, 0);
 	if (status == 0)
 		status = memory_file_take_filled(&rest->file, making->pid, rest->fd, making->name,
 						 &pieces, err);

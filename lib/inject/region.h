@@ -139,6 +139,7 @@ uint64_t region_plan_bytes(const struct region_plan *plan, uint32_t part);
 struct region_contents {
 	const struct patch *patches; /* for removal, also by a later profc */
 	size_t nr_patches;
+	size_t nr_code_bytes[REGION_PARTS_MAX];
 	uint8_t *code[REGION_PARTS_MAX]; /* region_make() adds the private address, */
 	size_t owners_at; /* and here that of the table of owners, if copies have some */
 	bool is_kept;

@@ -18,27 +18,49 @@ struct probe_callee {
 	bool is_word; /* or that of a word with its address in the process */
 };
 
-/* A place in a process that gets a probe. */
-struct probe_request {
-	uint64_t address;      /* in the process: a function's first instruction, or a call */
-	uint64_t nr_bytes;     /* of the function; 0: not known */
-	uint64_t bias;	       /* address = ELF virtual address + bias */
-	bool is_call, is_exit; /* else an entry */
-	uint8_t exit_at;       /* is_exit: the offset of the way out, in nr_bytes */
-	enum patch_pass pass;
-	bool is_heap;	       /* allocations are recorded there instead of calls counted */
-	struct heap_form heap; /* if so: its arguments, and its relation to others */
+/* Code that a process has mapped from a file. */
+struct probe_code {
+	uint64_t bias; /* address = ELF virtual address + bias */
+	struct heap_code_range range;
+	const struct branches *branches; /* borrowed: by ELF virtual addresses */
+};
+
+/* Of an allocator: allocations are recorded there instead of calls counted. */
+struct probe_of_heap {
+	struct heap_form form; /* its arguments, and its relation to others */
 	enum heap_kin kin;
-	struct heap_code_range code; /* likewise: the mapped code of its file */
 	bool is_word;		 /* no code: a pointer to a function of an allocator is replaced */
 	uint64_t word, new_word; /* if so: the pointer before, and after that */
-	const uint8_t *file_bytes; /* borrowed: the file's bytes there; NULL: not compared */
-	size_t nr_file_bytes;
-	const struct probe_callee *callees; /* borrowed: of an allocator's function */
+	const struct probe_callee *callees; /* borrowed */
 	size_t nr_callees;
-	const struct branches *branches; /* by ELF virtual addresses; entries only */
-	enum patch_outcome outcome;	 /* set by installation_make() */
-	uint32_t counter;		 /* likewise, if PATCH_OK */
 };
+
+/* A place in a process that gets a probe. There may be 100,000: it is small. */
+struct probe_request {
+	uint64_t address;  /* in the process: a function's first instruction, or a call */
+	uint64_t nr_bytes; /* of the function; 0: not known */
+	/* Borrowed. */
+	const struct probe_code *code;
+	const struct probe_of_heap *heap; /* NULL: it is none of an allocator */
+	const uint8_t *file_bytes;	  /* the file's bytes there; NULL: not compared */
+	uint32_t nr_file_bytes;
+	uint32_t counter;		/* set by installation_make(), if PATCH_OK */
+	enum patch_outcome outcome : 8; /* likewise, always */
+	enum patch_pass pass : 8;
+	bool is_call, is_exit; /* else an entry */
+	uint8_t exit_at;       /* is_exit: the offset of the way out, in nr_bytes */
+};
+
+/* Does it replace a pointer? */
+static inline bool probe_is_of_word(const struct probe_request *request)
+{
+	return request->heap && request->heap->is_word;
+}
+
+/* Is it in a function of an allocator? */
+static inline bool probe_is_of_heap(const struct probe_request *request)
+{
+	return request->heap && !request->heap->is_word;
+}
 
 #endif

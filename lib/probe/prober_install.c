@@ -35,11 +35,16 @@ struct gathered {
 	struct counted_place *places;	/* of the requests, likewise */
 	uint8_t *file_bytes;		/* FILE_BYTES of each */
 	size_t nr, cap_requests, cap_places;
+	void **parts; /* of requests, each owned */
+	size_t nr_parts, cap_parts;
 	bool has_probes; /* the process, of any profc */
 };
 
 static void gathered_release(struct gathered *gathered)
 {
+	for (size_t i = 0; i < gathered->nr_parts; i++)
+		free(gathered->parts[i]);
+	free(gathered->parts);
 	free(gathered->requests);
 	free(gathered->places);
 	free(gathered->file_bytes);
@@ -137,23 +142,57 @@ static bool is_asked_for(const struct prober *prober, const struct wanted_place 
 		return prober->heap.is_wanted;
 	if (place->kind != WANTED_HEAP)
 		return true;
-	if (place->heap.function == HEAP_EXIT)
+	if (place->heap->form.function == HEAP_EXIT)
 		return prober->heap.reach != NULL;
 	return prober->heap.is_wanted;
+}
+
+/* Parts that requests refer to stay where they are. */
+static void *keep_part(struct gathered *gathered, const void *part, size_t nr_bytes)
+{
+	ARRAY_GROW(gathered->parts, gathered->nr_parts, gathered->cap_parts);
+	return gathered->parts[gathered->nr_parts++] = xmemdup(part, nr_bytes);
+}
+
+static const struct probe_of_heap *add_heap(struct gathered *gathered,
+					    const struct wanted_place *place,
+					    const struct prober_mapping *mapping,
+					    const struct known_code *known)
+{
+	const struct wanted_of_heap *heap = place->heap;
+	bool is_word = place->kind == WANTED_HEAP_WORD;
+	const struct probe_of_heap part = {
+		.form = heap->form,
+		.kin = heap->kin,
+		.is_word = is_word,
+		.word = is_word ? heap->function + mapping->bias : 0,
+		.new_word = is_word ? heap->leads_to + mapping->bias : 0,
+		.callees = known ? known->callees : NULL,
+		.nr_callees = known ? known->nr_callees : 0,
+	};
+
+	return keep_part(gathered, &part, sizeof(part));
 }
 
 static void gather(const struct prober *prober, struct gathered *gathered,
 		   const struct prober_mapping *mapping, bool is_again)
 {
 	const struct wanted *wanted = &mapping->file->wanted;
+	const struct probe_code *code = keep_part(gathered,
+						  &(const struct probe_code){
+							  .bias = mapping->bias,
+							  .range = {mapping->start, mapping->end},
+							  .branches = mapping->file->branches,
+						  },
+						  sizeof(*code));
 
 	for (size_t i = 0; i < wanted->nr_places; i++) {
 		const struct wanted_place *place = &wanted->places[i];
-		const struct known_code *code = mapping->file->codes[i];
+		const struct known_code *known = mapping->file->codes[i];
 		bool is_word = place->kind == WANTED_HEAP_WORD;
 		uint64_t address = place->address + mapping->bias;
 		/* Data has the bias of the code that it leads to. */
-		uint64_t code_at = is_word ? place->function + mapping->bias : address;
+		uint64_t code_at = is_word ? place->heap->function + mapping->bias : address;
 
 		if (code_at < mapping->start || code_at >= mapping->end ||
 		    !is_asked_for(prober, place))
@@ -163,23 +202,14 @@ static void gather(const struct prober *prober, struct gathered *gathered,
 		gathered->requests[gathered->nr] = (struct probe_request){
 			.address = address,
 			.nr_bytes = place->nr_bytes,
-			.bias = mapping->bias,
+			.code = code,
 			.is_call = place->kind == WANTED_CALL,
 			.is_exit = place->kind == WANTED_GATE_EXIT,
 			.exit_at = place->exit_at,
 			.pass = pass_of(place, prober->options.has_gate),
-			.is_heap = place->kind == WANTED_HEAP,
-			.heap = place->heap,
-			.kin = place->kin,
-			.code = {mapping->start, mapping->end},
-			.is_word = is_word,
-			.word = is_word ? code_at : 0,
-			.new_word = is_word ? place->leads_to + mapping->bias : 0,
-			.branches = mapping->file->branches,
-			.file_bytes = code ? code->bytes : NULL,
-			.nr_file_bytes = code ? code->nr_bytes : 0,
-			.callees = code ? code->callees : NULL,
-			.nr_callees = code ? code->nr_callees : 0,
+			.heap = place->heap ? add_heap(gathered, place, mapping, known) : NULL,
+			.file_bytes = known ? known->bytes : NULL,
+			.nr_file_bytes = known ? (uint32_t)known->nr_bytes : 0,
 		};
 		gathered->places[gathered->nr++] = (struct counted_place){.wanted = place,
 									  .file = mapping->file,
@@ -301,14 +331,14 @@ static void read_files(struct gathered *gathered)
 		const struct counted_place *place = &gathered->places[i];
 		uint8_t *bytes = gathered->file_bytes + i * FILE_BYTES;
 
-		if (request->file_bytes || request->is_word)
+		if (request->file_bytes || probe_is_of_word(request))
 			continue;
 		request->file_bytes = bytes;
 		if (ahead.context != place->file->image)
 			ahead = (struct read_ahead){.read = read_image,
 						    .context = place->file->image};
 		request->nr_file_bytes =
-			read_ahead_get(&ahead, place->wanted->address, bytes, FILE_BYTES);
+			(uint32_t)read_ahead_get(&ahead, place->wanted->address, bytes, FILE_BYTES);
 	}
 }
 

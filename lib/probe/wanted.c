@@ -27,21 +27,20 @@ void wanted_add(struct wanted *wanted, enum wanted_kind kind, uint64_t address, 
 void wanted_add_heap(struct wanted *wanted, const struct heap_form *form, enum heap_kin kin,
 		     uint64_t address, uint64_t nr_bytes, const char *name)
 {
+	const struct wanted_of_heap heap = {.form = *form, .kin = kin};
+
 	wanted_add(wanted, WANTED_HEAP, address, nr_bytes, name);
-	wanted->places[wanted->nr_places - 1].heap = *form;
-	wanted->places[wanted->nr_places - 1].kin = kin;
+	wanted->places[wanted->nr_places - 1].heap = xmemdup(&heap, sizeof(heap));
 }
 
 void wanted_add_heap_word(struct wanted *wanted, uint64_t address, uint64_t function,
 			  uint64_t leads_to, const char *name)
 {
-	struct wanted_place *place;
+	const struct wanted_of_heap heap = {
+		.kin = HEAP_KIN_OF_TABLE, .function = function, .leads_to = leads_to};
 
 	wanted_add(wanted, WANTED_HEAP_WORD, address, sizeof(uint64_t), name);
-	place = &wanted->places[wanted->nr_places - 1];
-	place->kin = HEAP_KIN_OF_TABLE;
-	place->function = function;
-	place->leads_to = leads_to;
+	wanted->places[wanted->nr_places - 1].heap = xmemdup(&heap, sizeof(heap));
 }
 
 void wanted_add_start(struct wanted *wanted, uint64_t address)
@@ -105,14 +104,14 @@ bool wanted_is_told(const struct wanted_place *place, enum patch_outcome outcome
 {
 	return wanted_is_counted(place) ||
 	       (place->kind == WANTED_HEAP &&
-		(heap_is_pool(&place->heap) || outcome != PATCH_SAMPLED_BELOW));
+		(heap_is_pool(&place->heap->form) || outcome != PATCH_SAMPLED_BELOW));
 }
 
 bool wanted_has_probes(const struct wanted *wanted)
 {
 	for (size_t i = 0; i < wanted->nr_places; i++) {
 		if (wanted->places[i].kind != WANTED_HEAP ||
-		    wanted->places[i].kin != HEAP_KIN_ALONE)
+		    wanted->places[i].heap->kin != HEAP_KIN_ALONE)
 			return true;
 	}
 	return false;
@@ -139,6 +138,12 @@ static bool is_of_gate(const struct wanted_place *place)
 	return place->kind == WANTED_GATE_ENTRY || place->kind == WANTED_GATE_PART;
 }
 
+static void release_place(struct wanted_place *place)
+{
+	free(place->name);
+	free(place->heap);
+}
+
 /* Drops parts of the gate, which are no places for a probe; or all of the gate. */
 static void drop_gate(struct wanted *wanted, bool only_parts)
 {
@@ -148,7 +153,7 @@ static void drop_gate(struct wanted *wanted, bool only_parts)
 		struct wanted_place *place = &wanted->places[i];
 
 		if (is_of_gate(place) && (!only_parts || place->kind == WANTED_GATE_PART))
-			free(place->name);
+			release_place(place);
 		else
 			wanted->places[nr++] = *place;
 	}
@@ -232,10 +237,12 @@ static int compare_places(const void *a, const void *b)
 		return left->address < right->address ? -1 : 1;
 	if (left->kind != right->kind)
 		return (int)left->kind - (int)right->kind;
+	if (!left->heap || !right->heap)
+		return 0;
 	/* If a user has also named an allocator's function, the user's form wins. */
-	if (left->heap.function != right->heap.function)
-		return (int)right->heap.function - (int)left->heap.function;
-	return (int)right->kin - (int)left->kin;
+	if (left->heap->form.function != right->heap->form.function)
+		return (int)right->heap->form.function - (int)left->heap->form.function;
+	return (int)right->heap->kin - (int)left->heap->kin;
 }
 
 void wanted_sort(struct wanted *wanted)
@@ -252,7 +259,7 @@ void wanted_sort(struct wanted *wanted)
 			continue;
 		}
 		last->is_gate_entry |= wanted->places[i].kind == WANTED_GATE_ENTRY;
-		free(wanted->places[i].name);
+		release_place(&wanted->places[i]);
 	}
 	wanted->nr_places = nr;
 }
@@ -260,7 +267,7 @@ void wanted_sort(struct wanted *wanted)
 void wanted_release(struct wanted *wanted)
 {
 	for (size_t i = 0; i < wanted->nr_places; i++)
-		free(wanted->places[i].name);
+		release_place(&wanted->places[i]);
 	for (size_t i = 0; i < wanted->nr_refusals; i++) {
 		free(wanted->refusals[i].name);
 		free(wanted->refusals[i].reason);

@@ -35,21 +35,27 @@ enum wanted_kind {
 	WANTED_GATE_NOTICE, /* a function's entry, by which frames of the gate may have gone */
 };
 
+/* More of a WANTED_HEAP or WANTED_HEAP_WORD. */
+struct wanted_of_heap {
+	struct heap_form form; /* of WANTED_HEAP, and its relation to other functions */
+	enum heap_kin kin;
+	/* WANTED_HEAP_WORD: the function, and the place that is to lead to it. */
+	uint64_t function, leads_to;
+};
+
+/* A file has many places: they are small. */
 struct wanted_place {
 	uint64_t address;
-	uint64_t nr_bytes; /* of the function, or the call; 0: not known */
-	enum wanted_kind kind;
-	struct heap_form heap; /* of WANTED_HEAP, and its relation to other functions */
-	enum heap_kin kin;
+	uint64_t nr_bytes;	     /* of the function, or the call; 0: not known */
+	struct wanted_of_heap *heap; /* owned; NULL in other kinds */
 	/* of the function; owned; NULL: prober_options.name() tells it, and nearly none is needed
 	 */
 	char *name;
+	enum wanted_kind kind : 8;
 	bool is_gate_entry; /* WANTED_ENTRY: it is the gate's, too */
 	/* WANTED_ENTRY: a jump of it is the call of another function; see tail_calls.h. */
 	bool has_tail_call;
 	uint8_t exit_at; /* WANTED_GATE_EXIT: offset of the way out from `address` */
-	/* WANTED_HEAP_WORD: the function, and the place that is to lead to it. */
-	uint64_t function, leads_to;
 };
 
 /* A function of the file. */
