@@ -65,7 +65,7 @@ class KilledWhileACommandBegins(LiveCase):
     # So many of its calls of ptrace(2) are tried, and the first ones; PROFC_TEST_CYCLES=500: all.
     MOMENTS = rounds(8)
 
-    FIRST = 4  # its program is executed by then
+    FIRST = 12  # its program is executed by then
 
     def run_to(self, program, nr):
         """Until profc is killed at its call number nr; did it come to that?"""
