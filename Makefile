@@ -101,8 +101,11 @@ GCC_WARNINGS := -Wlogical-op -Wduplicated-cond -Wduplicated-branches -Wjump-miss
 	-Walloc-zero -Wstack-usage=16384 -Wcast-align=strict
 CLANG_WARNINGS := -Wcomma -Wunreachable-code
 IS_CLANG := $(findstring clang,$(shell $(CC) --version 2>/dev/null))
+CC_MAJOR := $(firstword $(subst ., ,$(shell $(CC) -dumpversion 2>/dev/null)))
 # Before gcc 11 this one meets fields of which a macro initializes a part, and the others are 0.
-OLD_GCC_WARNINGS := $(if $(filter 8 9 10,$(firstword $(subst ., ,$(shell $(CC) -dumpversion)))),-Wno-missing-field-initializers)
+OLD_GCC_WARNINGS := $(if $(filter 8 9 10,$(CC_MAJOR)),-Wno-missing-field-initializers)
+# -Wno-stack-usage, which gcc 9 does not know.
+ANY_STACK := $(if $(IS_CLANG),,-Wstack-usage=1000000000)
 WARNINGS := $(COMMON_WARNINGS) $(if $(IS_CLANG),$(CLANG_WARNINGS),$(GCC_WARNINGS) $(OLD_GCC_WARNINGS)) $(if $(WERROR),-Werror)
 
 SANITIZE := $(if $(ASAN),-fsanitize=address) \
@@ -114,8 +117,8 @@ FORTIFY := $(if $(DEBUG)$(ASAN)$(UBSAN)$(COVERAGE)$(findstring _FORTIFY_SOURCE,$
 
 PROFC_CPPFLAGS := -D_GNU_SOURCE $(FORTIFY) -Ilib -I. -DPROFC_VERSION='"$(VERSION)"' $(PKG_CFLAGS) $(if $(STATIC),-DPROFC_STATIC)
 # Two builds are the same, byte for byte, wherever the sources are: debug information names them from
-# the top of the tree. With DEBUG=1 a debugger finds them from anywhere.
-PREFIX_MAP := $(if $(DEBUG)$(COVERAGE),,-ffile-prefix-map='$(CURDIR)=.')
+# the top of the tree (clang 9 can do no more). With DEBUG=1 a debugger finds them from anywhere.
+PREFIX_MAP := $(if $(DEBUG)$(COVERAGE),,-f$(if $(filter 9,$(IS_CLANG:clang=$(CC_MAJOR))),debug,file)-prefix-map='$(CURDIR)=.')
 # The compiler takes the name of the current directory from here, if it is one.
 export PWD := $(CURDIR)
 # Some processors multiply and add at once, with other last digits: numbers are the same on all.
@@ -246,7 +249,7 @@ SANITIZED := $(filter cmd/% lib/symbol/% lib/calltree/% lib/view/%,$(LIB_SOURCES
 SANITIZE_CFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 $(BUILD)/sanitized/%.o: %.c
 	@mkdir -p $(@D)
-	$(call say,CC)$(call heard,$(COMPILE) -U_FORTIFY_SOURCE $(SANITIZE_CFLAGS) -O0 -g1 -Wno-stack-usage -c -o $@ $<)
+	$(call say,CC)$(call heard,$(COMPILE) -U_FORTIFY_SOURCE $(SANITIZE_CFLAGS) -O0 -g1 $(ANY_STACK) -c -o $@ $<)
 
 $(BUILD)/sanitized/cmd/main.o: $(BUILD)/commit
 $(BUILD)/sanitized/cmd/main.o: PROFC_CPPFLAGS += -DPROFC_COMMIT='"$(COMMIT)"' -DPROFC_FLAGS='""'
@@ -265,7 +268,7 @@ $(BUILD)/libunit.a: $(BUILD)/tests/unit/unit.o
 # Unit tests are compiled once and run once: to make them fast takes longer. One reads its own inlined code.
 ifeq ($(origin CFLAGS),file)
 $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/unit/test_symbol_resolve.c,$(UNIT_SOURCES))): \
-	CFLAGS += -O0 -U_FORTIFY_SOURCE -Wno-stack-usage
+	CFLAGS += -O0 -U_FORTIFY_SOURCE $(ANY_STACK)
 endif
 
 $(UNIT_PROGRAMS): %: %.o $(BUILD)/libunit.a $(BUILD)/libcmd.a $(BUILD)/libprofc.a

@@ -94,7 +94,7 @@ static void add_step(struct abbrev_table *table, struct abbrev *row, struct skip
 			return;
 		if (last && last->kind == SKIP_FIXED &&
 		    step.nr_bytes <= SKIP_BYTES_MAX - last->nr_bytes) {
-			last->nr_bytes += step.nr_bytes;
+			last->nr_bytes = (last->nr_bytes + step.nr_bytes) & SKIP_BYTES_MAX;
 			return;
 		}
 	}

@@ -189,6 +189,8 @@ TEST_WITH(struct fixture *fixture, script_names, are_those_at_the_sample)
 /* Another function has all that it points to where the former had it. */
 TEST_WITH(struct fixture *fixture, script_names, are_of_one_object_of_several_in_one_place)
 {
+	uint8_t *lines;
+
 	copy_at(fixture, 1, REGION_WANTED);
 	assert_string_equal(place_at(fixture, 0).name, "Work.outer");
 	put_text(fixture->name, "Work.other");
@@ -197,7 +199,8 @@ TEST_WITH(struct fixture *fixture, script_names, are_of_one_object_of_several_in
 	put_text(fixture->file, "/srv/mod.py");
 	copy_at(fixture, 3, REGION_WANTED);
 	assert_string_equal(place_at(fixture, 0).file, "/srv/mod.py");
-	((uint8_t *)fixture->table)[32 + 3] += 1 << 3; /* two lines further */
+	lines = (uint8_t *)fixture->table + 32;
+	lines[3] = (uint8_t)(lines[3] + (1 << 3)); /* two lines further */
 	copy_at(fixture, 4, REGION_WANTED);
 	assert_int_equal(place_at(fixture, 2).line, 12);
 	/* Without its texts a copy of the object does not tell. */
