@@ -121,6 +121,7 @@ static void add_entries(const struct search *search, const struct symbol_functio
 			starts[nr_refused++] = rows[i]->start;
 	}
 	symbol_functions_name(search->functions, starts, nr_refused, names);
+	wanted_expect(search->wanted, nr);
 	for (size_t i = 0; i < nr; i++)
 		add_entry(search, rows[i]);
 }
@@ -629,7 +630,9 @@ static void keep_search(const struct search *search)
 		kept_files_give(naming->symbols.kept, search->symbols);
 		return;
 	}
-	symbol_file_trim(search->symbols); /* it is kept while probes are put in */
+	/* They are kept while probes are put in. */
+	symbol_file_trim(search->symbols);
+	symbol_functions_trim(search->functions);
 	ARRAY_GROW(naming->searched, naming->nr_searched, naming->cap_searched);
 	naming->searched[naming->nr_searched++] =
 		(struct searched){search->file->image, search->symbols, search->functions};

@@ -166,6 +166,17 @@ static void read_code_of_heap(struct prober_file *file)
 	}
 }
 
+/* Only the places and branches are needed when probes are put in. */
+static void search(struct prober_file *file)
+{
+	file->branches = branches_new(file->wanted.starts, file->wanted.nr_starts);
+	ask_about_places(file);
+	if (wanted_has_probes(&file->wanted))
+		sweep(file);
+	branches_sort(file->branches);
+	read_code_of_heap(file);
+}
+
 void prober_file_search(struct prober *prober, struct prober_file *file)
 {
 	const struct probe_file known = {.path = file->path, .fd = file->fd, .image = file->image};
@@ -176,14 +187,9 @@ void prober_file_search(struct prober *prober, struct prober_file *file)
 	prober->options.find(prober->options.context, &known, &file->wanted);
 	wanted_watch_gate(&file->wanted, file->image);
 	wanted_sort(&file->wanted);
-	if (!file->wanted.nr_places)
-		return;
-	file->branches = branches_new(file->wanted.starts, file->wanted.nr_starts);
-	ask_about_places(file);
-	if (wanted_has_probes(&file->wanted))
-		sweep(file);
-	branches_sort(file->branches);
-	read_code_of_heap(file);
+	if (file->wanted.nr_places)
+		search(file);
+	wanted_forget_functions(&file->wanted);
 }
 
 void prober_file_name(const struct prober *prober, struct prober_file *file,

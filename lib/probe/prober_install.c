@@ -186,6 +186,8 @@ static void gather(const struct prober *prober, struct gathered *gathered,
 						  },
 						  sizeof(*code));
 
+	ARRAY_RESERVE(gathered->requests, gathered->nr + wanted->nr_places, gathered->cap_requests);
+	ARRAY_RESERVE(gathered->places, gathered->nr + wanted->nr_places, gathered->cap_places);
 	for (size_t i = 0; i < wanted->nr_places; i++) {
 		const struct wanted_place *place = &wanted->places[i];
 		const struct known_code *known = mapping->file->codes[i];
@@ -197,8 +199,6 @@ static void gather(const struct prober *prober, struct gathered *gathered,
 		if (code_at < mapping->start || code_at >= mapping->end ||
 		    !is_asked_for(prober, place))
 			continue;
-		ARRAY_GROW(gathered->requests, gathered->nr, gathered->cap_requests);
-		ARRAY_GROW(gathered->places, gathered->nr, gathered->cap_places);
 		gathered->requests[gathered->nr] = (struct probe_request){
 			.address = address,
 			.nr_bytes = place->nr_bytes,

@@ -13,6 +13,11 @@
 #define PADDING_BYTES  32
 #define GATE_BYTES_MAX ((size_t)1 << 26)
 
+void wanted_expect(struct wanted *wanted, size_t nr_places)
+{
+	ARRAY_RESERVE(wanted->places, wanted->nr_places + nr_places, wanted->cap_places);
+}
+
 void wanted_add(struct wanted *wanted, enum wanted_kind kind, uint64_t address, uint64_t nr_bytes,
 		const char *name)
 {
@@ -264,6 +269,16 @@ void wanted_sort(struct wanted *wanted)
 	wanted->nr_places = nr;
 }
 
+void wanted_forget_functions(struct wanted *wanted)
+{
+	free(wanted->starts);
+	free(wanted->functions);
+	wanted->starts = NULL;
+	wanted->functions = NULL;
+	wanted->nr_starts = wanted->cap_starts = 0;
+	wanted->nr_functions = wanted->cap_functions = 0;
+}
+
 void wanted_release(struct wanted *wanted)
 {
 	for (size_t i = 0; i < wanted->nr_places; i++)
@@ -273,8 +288,7 @@ void wanted_release(struct wanted *wanted)
 		free(wanted->refusals[i].reason);
 	}
 	free(wanted->places);
-	free(wanted->starts);
-	free(wanted->functions);
+	wanted_forget_functions(wanted);
 	free(wanted->refusals);
 	free(wanted->gate_refusal);
 	*wanted = (struct wanted){.nr_places = 0};

@@ -81,6 +81,8 @@ struct wanted {
 	char *gate_refusal; /* for the user: why nothing can be counted within it; or NULL */
 };
 
+/* Make room for so many more places. */
+void wanted_expect(struct wanted *wanted, size_t nr_places);
 /* `name` may be NULL in a WANTED_ENTRY. */
 void wanted_add(struct wanted *wanted, enum wanted_kind kind, uint64_t address, uint64_t nr_bytes,
 		const char *name);
@@ -121,6 +123,8 @@ bool wanted_is_told(const struct wanted_place *place, enum patch_outcome outcome
 bool wanted_has_probes(const struct wanted *wanted);
 /* Sort by address, each once; of places at the same address the first in enum wanted_kind stays. */
 void wanted_sort(struct wanted *wanted);
+/* The functions and starts are not needed any more. */
+void wanted_forget_functions(struct wanted *wanted);
 void wanted_release(struct wanted *wanted);
 
 #endif

@@ -281,6 +281,18 @@ void symbol_functions_free(struct symbol_functions *functions)
 	free(functions);
 }
 
+void symbol_functions_trim(struct symbol_functions *functions)
+{
+	for (size_t i = 0; i < functions->nr; i++) {
+		if (has_name(&functions->entries[i]))
+			continue;
+		free(functions->entries[i].shown);
+		functions->entries[i].shown = NULL;
+	}
+	name_index_release(&functions->linkage_names);
+	functions->has_linkage_names = false;
+}
+
 size_t symbol_functions_nr(const struct symbol_functions *functions)
 {
 	return functions->nr;
