@@ -40,6 +40,17 @@ static bool lacks_parameters(const char *shown, const char *name)
 	return strncmp(bare, shown, nr) == 0 && bare[nr] == '(';
 }
 
+/*
+ * Was the address named by this symbol? Debug information, which may have another name for the same
+ * function, mostly has a line of it.
+ */
+static bool is_named_by(const struct symbol_location *outermost, const struct elf_symbol *symbol)
+{
+	const char *name = outermost->linkage_name ? outermost->linkage_name : outermost->name;
+
+	return !outermost->function_line && strcmp(name, symbol->name) == 0;
+}
+
 static void add_name(struct buf *list, struct name_pool *pool, const char *linkage_name,
 		     const char *shown)
 {
@@ -71,7 +82,8 @@ void shared_code_tell(struct result_builder *builder, const struct symbol_chain 
 	end = symbols->rows + symbols->nr - first > SYMBOLS_MAX ? first + SYMBOLS_MAX
 								: symbols->rows + symbols->nr;
 	for (; first < end && first->start == symbol->start; first++) {
-		if (first->is_function && first->end == symbol->end)
+		if (first->is_function && first->end == symbol->end &&
+		    !is_named_by(outermost, first))
 			add_name(&list, &builder->pool, first->name, outermost->name);
 	}
 	if (list.nr_bytes)
