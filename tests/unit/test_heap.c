@@ -1926,8 +1926,8 @@ TEST(heap, full_ring_of_all_is_not_waited_for_without_reader)
 	/* A reader comes again. */
 	fixture.shared->tail = HEAP_ALL_RING_BYTES;
 	heap_ring_init(&fixture.ring, fixture.shared, fixture.rules);
-	fixture.shared->visits.now_ns =
-		clock_monotonic_ns(); /* of which times are, without cycles */
+	/* Times are this one where there are no cycles. */
+	fixture.shared->visits.now_ns = clock_monotonic_ns();
 	own_free((void *)16);
 	assert_true(heap_ring_next(&fixture.ring, clock_monotonic_ns(), &record));
 	assert_int_equal(record.kind, HEAP_RECORD_FREE);
