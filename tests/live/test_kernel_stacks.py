@@ -20,7 +20,7 @@ RECORDINGS = os.path.join(ROOT, "tests", "outputs", "recordings")
 NAMES = ("in_futex", "in_pipe", "in_flock", "in_timer", "in_poll")
 # The lines below these are the same for every call, and those for every page fault.
 ENTRIES = ("x64_sys_call", "do_syscall_64", "invoke_syscall", "el0_svc_common", "do_el0_svc",
-           "exc_page_fault", "asm_exc_page_fault", "el0_da")
+           "exc_page_fault", "asm_exc_page_fault", "el0_da", "entry_SYSCALL_64_after_hwframe")
 
 
 def threads_by_name(pid):
@@ -201,6 +201,8 @@ class KernelStacks(LiveCase):
             for name, tid in threads_by_name(target.pid).items()
             if name in NAMES
         }
+        if "0" in expected.values():
+            self.skipTest("this kernel does not tell in what threads sleep")
         recording = attach(self.directory, target.pid, "--duration", "0.5", **user)
         for name, function in expected.items():
             with self.subTest(sleep=name):
