@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct heap_shared;
+
 /* Registers that a call may change, beside HEAP_ARGUMENTS: x17, x6 to x16, x18, and padding. */
 #define HEAP_SCRATCH	  14
 #define HEAP_SCRATCH_SLOT 0
@@ -90,6 +92,13 @@ static inline void machine_copy(void *to, const void *from, uint64_t nr_bytes)
 			 : "+r"(to), "+r"(from), "+r"(nr_bytes), "=&r"(word)
 			 :
 			 : "cc", "memory");
+}
+
+/* The memory may be after the code, near to which branches leave no room for it. */
+static inline struct heap_shared *machine_shared(struct heap_shared *before, uint64_t address)
+{
+	(void)before;
+	return (struct heap_shared *)address;
 }
 
 /* A signal handler that comes in between makes the store fail, and the addition begin again. */

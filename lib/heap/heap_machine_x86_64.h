@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct heap_shared;
+
 /* Registers that a call may change, beside arguments: r11, r10 and rax, which has the result. */
 #define HEAP_SCRATCH	  3
 #define HEAP_SCRATCH_SLOT 0
@@ -72,6 +74,13 @@ static inline void machine_fetch_to_write(const void *address)
 static inline void machine_copy(void *to, const void *from, uint64_t nr_bytes)
 {
 	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(nr_bytes) : : "memory");
+}
+
+/* A branch and its code reach both: the memory is always before the code. */
+static inline struct heap_shared *machine_shared(struct heap_shared *before, uint64_t address)
+{
+	(void)address;
+	return before;
 }
 
 /* In one instruction, which no signal handler can interrupt. */

@@ -383,9 +383,10 @@ struct heap_losses {
 	uint64_t dropped_bytes, dropped_blocks; /* with --mem=all */
 };
 
-/* This lies between struct heap_shared and the code of the blob. */
+/* This lies before the code of the blob, and in most processes after struct heap_shared. */
 struct heap_rules {
 	_Alignas(64) uint64_t private_address; /* of struct heap_private */
+	uint64_t shared_address;	       /* of struct heap_shared */
 	uint32_t threads;		       /* enum heap_threads */
 	uint32_t has_cycles;		       /* times are machine_clock(), else visits.now_ns */
 	uint32_t frees_have_stacks;	       /* frees are recorded with stacks */

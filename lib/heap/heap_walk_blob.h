@@ -9,8 +9,10 @@
 #include "heap/heap_shared.h"
 
 /* The linker script puts these in front of the code. */
-extern struct heap_shared shared __attribute__((visibility("hidden")));
+extern struct heap_shared shared_before __attribute__((visibility("hidden")));
 extern const struct heap_rules rules __attribute__((visibility("hidden")));
+
+#define shared (*machine_shared(&shared_before, rules.shared_address))
 
 #define relaxed_load(word)	 __atomic_load_n(word, __ATOMIC_RELAXED)
 #define relaxed_store(word, to)	 __atomic_store_n(word, to, __ATOMIC_RELAXED)

@@ -128,16 +128,17 @@ static int place_parts(struct draft *draft, struct err *err)
 	region_plan_data(plan);
 	for (uint32_t k = 0; k < plan->nr_parts; k++) {
 		places[k].nr_bytes = region_plan_bytes(plan, k);
-		places[k].nr_far_bytes =
-			PATCH_DATA_IS_FAR ? plan->head_bytes + plan->data_bytes : 0;
+		places[k].nr_far_bytes = PATCH_DATA_IS_FAR ? plan->data_bytes : 0;
 	}
 	if (placing_find(draft->access->pid, places, plan->nr_parts, err) < 0) {
 		if (plan->has_all)
 			err_hint(err, "a sample of the blocks, without --mem=all, needs less room");
 		return err->code;
 	}
-	for (uint32_t k = 0; k < plan->nr_parts; k++)
+	for (uint32_t k = 0; k < plan->nr_parts; k++) {
 		plan->parts[k].address = places[k].found;
+		plan->parts[k].ends_in_data = places[k].ends_far;
+	}
 	return 0;
 }
 
@@ -429,10 +430,15 @@ static int fill_region(struct installation *installation, const struct draft *dr
 					   .is_kept = has_patch_in_sled(draft)};
 
 	for (uint32_t i = 0; i < draft->plan.nr_parts; i++) {
+		const uint64_t shared = region_plan_heap(&draft->plan, i);
+
 		contents.code[i] = draft->code[i];
 		contents.nr_code_bytes[i] = draft->nr_code_bytes[i];
-		if (draft->plan.has_heap)
-			memcpy(contents.code[i], rules, sizeof(*rules));
+		if (!draft->plan.has_heap)
+			continue;
+		memcpy(contents.code[i], rules, sizeof(*rules));
+		memcpy(contents.code[i] + offsetof(struct heap_rules, shared_address), &shared,
+		       sizeof(shared));
 	}
 	return region_make(&installation->region, &draft->plan, &contents, remote,
 			   draft->access->pid, err);

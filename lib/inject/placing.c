@@ -2,8 +2,6 @@
 /* Free places in the address space of a process. */
 #include "inject/placing.h"
 
-#include <stdbool.h>
-
 #include "base/address.h"
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -58,11 +56,13 @@ static bool read_gaps(pid_t pid, struct gaps *gaps)
 	return true;
 }
 
-static uint64_t distance_to(const struct placing *place, uint64_t start)
+/* From one end of what must be near to the other one. */
+static uint64_t distance_to(const struct placing *place, uint64_t start, bool ends_far)
 {
-	uint64_t end = start + place->nr_bytes;
+	uint64_t near = start + (ends_far ? 0 : place->nr_far_bytes);
+	uint64_t end = start + place->nr_bytes - (ends_far ? place->nr_far_bytes : 0);
 
-	return max_u64(end, place->last) - min_u64(start + place->nr_far_bytes, place->first);
+	return max_u64(end, place->last) - min_u64(near, place->first);
 }
 
 /*
@@ -70,16 +70,17 @@ static uint64_t distance_to(const struct placing *place, uint64_t start)
  * MiB above a program that is not PIE, is not mapped when the program starts, and grows upwards.
  * Returns 0, which is in no gap, if there is no room.
  */
-static uint64_t candidate(const struct placing *place, const struct gap *gap)
+static uint64_t candidate(const struct placing *place, const struct gap *gap, bool ends_far)
 {
 	uint64_t end = gap->end;
 
 	if (gap->start >= place->last)
-		end = min_u64(end, place->first + PATCH_REACH_BYTES);
+		end = min_u64(end, place->first + PATCH_REACH_BYTES +
+					   (ends_far ? place->nr_far_bytes : 0));
 	return end < place->nr_bytes ? 0 : page_start(end - place->nr_bytes);
 }
 
-static bool find_one(struct placing *place, struct gaps *gaps)
+static bool find_one(struct placing *place, struct gaps *gaps, bool ends_far)
 {
 	struct gap *best = NULL;
 	uint64_t best_at = 0;
@@ -90,10 +91,11 @@ static bool find_one(struct placing *place, struct gaps *gaps)
 
 		if (gap->end <= gap->start || gap->end - gap->start < place->nr_bytes)
 			continue;
-		at = candidate(place, gap);
+		at = candidate(place, gap, ends_far);
 		if (at < gap->start || at + place->nr_bytes > gap->end ||
-		    distance_to(place, at) > PATCH_REACH_BYTES ||
-		    (best && distance_to(place, at) >= distance_to(place, best_at)))
+		    distance_to(place, at, ends_far) > PATCH_REACH_BYTES ||
+		    (best &&
+		     distance_to(place, at, ends_far) >= distance_to(place, best_at, ends_far)))
 			continue;
 		best = gap;
 		best_at = at;
@@ -101,6 +103,7 @@ static bool find_one(struct placing *place, struct gaps *gaps)
 	if (!best)
 		return false;
 	place->found = best_at;
+	place->ends_far = ends_far;
 	best->end = best_at;
 	return true;
 }
@@ -113,7 +116,8 @@ int placing_find(pid_t pid, struct placing *places, size_t nr, struct err *err)
 	if (!read_gaps(pid, &gaps))
 		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
 	for (size_t i = 0; i < nr && status == 0; i++) {
-		if (!find_one(&places[i], &gaps))
+		if (!find_one(&places[i], &gaps, false) &&
+		    (!places[i].nr_far_bytes || !find_one(&places[i], &gaps, true)))
 			status = err_set(err, ERR_LIMIT,
 					 "process %d has no free address near enough to its code",
 					 (int)pid);

@@ -79,9 +79,17 @@ void region_plan_data(struct region_plan *plan)
 	}
 }
 
+static uint64_t gate_bytes(const struct region_plan *plan, uint32_t part)
+{
+	return part ? 0 : plan->gate_bytes;
+}
+
 uint64_t region_plan_counters(const struct region_plan *plan, uint32_t part)
 {
-	return plan->parts[part].address + plan->head_bytes;
+	const struct region_part *at = &plan->parts[part];
+
+	return at->address + plan->head_bytes +
+	       (at->ends_in_data ? at->code_bytes + gate_bytes(plan, part) : 0);
 }
 
 uint64_t region_plan_counters_end(const struct region_plan *plan, uint32_t part)
@@ -89,14 +97,19 @@ uint64_t region_plan_counters_end(const struct region_plan *plan, uint32_t part)
 	return region_plan_counters(plan, part) + counters_bytes(&plan->counters);
 }
 
+static uint64_t code_of(const struct region_part *part, uint64_t head_bytes, uint64_t data_bytes)
+{
+	return part->address + head_bytes + (part->ends_in_data ? 0 : data_bytes);
+}
+
 uint64_t region_plan_code(const struct region_plan *plan, uint32_t part)
 {
-	return plan->parts[part].address + plan->head_bytes + plan->data_bytes;
+	return code_of(&plan->parts[part], plan->head_bytes, plan->data_bytes);
 }
 
 uint64_t region_code(const struct region_header *header, uint32_t part)
 {
-	return header->parts[part].address + header->head_bytes + header->data_bytes;
+	return code_of(&header->parts[part], header->head_bytes, header->data_bytes);
 }
 
 uint64_t region_plan_gate(const struct region_plan *plan)
@@ -107,7 +120,7 @@ uint64_t region_plan_gate(const struct region_plan *plan)
 uint64_t region_plan_bytes(const struct region_plan *plan, uint32_t part)
 {
 	return plan->head_bytes + plan->data_bytes + plan->parts[part].code_bytes +
-	       (part ? 0 : plan->gate_bytes);
+	       gate_bytes(plan, part);
 }
 
 uint64_t region_plan_heap(const struct region_plan *plan, uint32_t part)

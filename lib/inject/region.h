@@ -27,14 +27,17 @@ struct stopped;
  *	header | patches	sealed: mapped before the data
  *	code of part 0 | ...	sealed: each mapped after the data, to be executed
  *	table of a gate		private and writable, after the code of part 0
+ *
+ * The data of a part come last where its code would else be too far from what leads there.
  */
 #define REGION_NAME	 "profc-probes"
 #define REGION_PARTS_MAX 8
 
 struct region_part {
-	uint64_t address;     /* in the process: of the header; then data and code */
-	uint64_t code_bytes;  /* a multiple of the page */
-	uint64_t file_offset; /* of its code */
+	uint64_t address;      /* in the process: of the header; then data and code, */
+	uint64_t ends_in_data; /* or code and data, if this is not 0 */
+	uint64_t code_bytes;   /* a multiple of the page */
+	uint64_t file_offset;  /* of its code */
 };
 
 /* The profc that has made it. */
@@ -68,7 +71,7 @@ struct region_header {
 	struct region_part parts[REGION_PARTS_MAX];
 };
 
-#define REGION_MAGIC "profcPC"
+#define REGION_MAGIC "profcPD"
 
 /* The memory in profc. */
 struct region {

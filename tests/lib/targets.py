@@ -29,8 +29,6 @@ COMPILERS = {
 PROTECTED, UNPROTECTED, WIDEST_VECTORS = {
     "aarch64": ("-mbranch-protection=standard", "-mbranch-protection=none", "-march=armv8.5-a+sve2"),
 }.get(platform.machine(), ("-fcf-protection=full", "-fcf-protection=none", "-mavx512f"))
-# Without libraries. On aarch64 there is no room for --mem=all beside a program that is not PIE.
-STATIC = "-static-pie" if platform.machine() == "aarch64" else "-static"
 
 DEFAULT_FLAGS = {".c": ("-O2", "-g"), ".cpp": ("-O2", "-g"), ".rs": ("-O", "-g"), ".S": ("-g",)}
 

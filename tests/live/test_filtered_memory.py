@@ -6,7 +6,7 @@ import os
 
 from live import LiveCase
 from profc import Recorder, record
-from targets import STATIC, Running, build
+from targets import Running, build
 
 IN_COMPANY = True
 
@@ -34,7 +34,7 @@ class LaterFilter(LiveCase):
         self.check("main")
 
     def test_without_shared_libraries(self):
-        self.check("alone", "-O2", "-g", STATIC)
+        self.check("alone", "-O2", "-g", "-static")
 
     def test_who_has_one_by_the_end_keeps_the_memory(self):
         """To unmap it a thread would have to make a call for us, and might be killed for that."""

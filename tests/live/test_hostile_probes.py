@@ -10,7 +10,7 @@ import procfs
 from live import LiveCase
 from paths import TARGETS
 from profc import Recorder, attach, attach_to_count, record
-from targets import STATIC, Running, build
+from targets import Running, build
 
 IN_COMPANY = True
 
@@ -132,7 +132,7 @@ class Contents(Hostile):
 
     def spoiling(self, how, *arguments):
         # Without libraries, of which symbols would be looked for.
-        program = build("spoils_shared_memory", "-O2", "-g", STATIC, "-I", LIB)
+        program = build("spoils_shared_memory", "-O2", "-g", "-static", "-I", LIB)
         return Running([self.public(program), how, *map(str, arguments)], **self.user)
 
     def refused(self, recording):
@@ -199,7 +199,7 @@ class Contents(Hostile):
 
     def test_blocks_of_another_process(self):
         """One of root's, recorded beside: what is said of it elsewhere is not believed."""
-        innocent = build("spoils_shared_memory", "-O2", "-g", STATIC, "-I", LIB)
+        innocent = build("spoils_shared_memory", "-O2", "-g", "-static", "-I", LIB)
         with Running([innocent, "nothing"]) as other:
             other.wait_ready()
             with self.spoiling("forges", other.pid) as target:
@@ -234,7 +234,7 @@ class Strangers(Hostile):
     NR = 60
 
     def test_they_do_not_hold_it_up(self):
-        counted = self.public(build("spoils_shared_memory", "-O2", "-g", STATIC, "-I", LIB))
+        counted = self.public(build("spoils_shared_memory", "-O2", "-g", "-static", "-I", LIB))
         strangers = self.public(build("looks_probed", "-O2", "-I", LIB))
         with Running([counted, "nothing"], **self.user) as target:
             target.wait_ready()
@@ -259,7 +259,7 @@ class Children(LiveCase):
     WAYS = ("--mem=64K", "--mem=all", "--count=child_spoils!^counted$")
 
     def check(self, how, *options):
-        program = build("child_spoils", "-O2", "-g", STATIC, "-I", LIB)
+        program = build("child_spoils", "-O2", "-g", "-static", "-I", LIB)
         recording = record(self.directory, [program, how, "700"], *options, timeout=60)
         said = json.loads(recording.stdout)
         self.assertGreater(said["spoilt"], 0)

@@ -13,7 +13,7 @@ import unittest
 import procfs
 from live import LiveCase
 from profc import Recorder, Recording, attach_to_count, profc, record
-from targets import STATIC, Running, build, need
+from targets import Running, build, need
 
 IN_COMPANY = True
 
@@ -203,7 +203,7 @@ class Allocators(MemoryCase):
 
     def test_static_glibc(self):
         """The C library allocates in it, too, before main()."""
-        self.check(build("allocates", "-O2", "-g", STATIC, called="static"), besides=100000)
+        self.check(build("allocates", "-O2", "-g", "-static", called="static"), besides=100000)
 
     def test_musl(self):
         need("musl-gcc")

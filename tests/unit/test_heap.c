@@ -468,6 +468,7 @@ static void begin_with(struct fixture *fixture, uint64_t mean, bool is_all,
 	assert_int_equal(
 		madvise(fixture->own, offsetof(struct heap_private, known), MADV_WIPEONFORK), 0);
 	fixture->rules->private_address = (uint64_t)(uintptr_t)fixture->own;
+	fixture->rules->shared_address = (uint64_t)(uintptr_t)fixture->shared;
 	fixture->shared->mean = mean;
 	fixture->shared->stack_bytes = 4096;
 	fixture->rules->threads = threads;

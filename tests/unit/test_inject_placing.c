@@ -64,6 +64,21 @@ TEST(inject_placing, without_room_it_fails)
 	munmap(code, PAGE);
 }
 
+TEST(inject_placing, far_bytes_come_last_where_there_is_no_room_before_the_code)
+{
+	struct placing place = {.first = CODE,
+				.last = CODE + PAGE,
+				.nr_bytes = PATCH_REACH_BYTES + 300 * MIB,
+				.nr_far_bytes = PATCH_REACH_BYTES + 292 * MIB};
+	struct err err = ERR_INIT;
+	void *code = map_code();
+
+	assert_int_equal(placing_find(getpid(), &place, 1, &err), 0);
+	assert_true(place.ends_far);
+	assert_true(place.found > CODE && place.found + 8 * MIB - CODE <= PATCH_REACH_BYTES);
+	munmap(code, PAGE);
+}
+
 TEST(inject_placing, what_is_larger_than_all_addresses_in_reach_has_no_place)
 {
 	struct placing place = {.first = 4 * MIB,

@@ -60,6 +60,23 @@ TEST_WITH(const struct fixture *fixture, region, parts_are_header_then_data_then
 	assert_int_equal(plan.parts[0].file_offset, plan.head_bytes);
 }
 
+TEST_WITH(const struct fixture *fixture, region, parts_may_be_header_then_code_then_data)
+{
+	struct region_plan plan = fixture->plan;
+	struct region_header header = fixture->region.header;
+	uint64_t page = 4096;
+
+	plan.gate_bytes = page;
+	plan.parts[0].address = header.parts[0].address = 0x10000000;
+	plan.parts[0].ends_in_data = header.parts[0].ends_in_data = true;
+	assert_int_equal(region_plan_code(&plan, 0), 0x10000000 + plan.head_bytes);
+	assert_int_equal(region_code(&header, 0), 0x10000000 + plan.head_bytes);
+	assert_int_equal(region_plan_gate(&plan), 0x10000000 + plan.head_bytes + page);
+	assert_int_equal(region_plan_counters(&plan, 0), 0x10000000 + plan.head_bytes + 2 * page);
+	assert_int_equal(region_plan_counters(&plan, 0) + plan.data_bytes,
+			 0x10000000 + region_plan_bytes(&plan, 0));
+}
+
 /* Copies are a multiple of two cache lines apart, and few where they are large. */
 TEST(region, copies_with_an_owner_take_bounded_memory)
 {
