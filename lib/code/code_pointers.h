@@ -21,10 +21,11 @@ struct code_bytes {
 size_t code_used_words(const struct code_bytes *code, uint64_t *words, size_t cap);
 
 /*
- * The length of the instruction without effect that ends with the last of these bytes: so what
- * follows them begins there just as well. 0: there is none.
+ * Another value for a pointer that leads to this function just as well, for ever: the address of an
+ * instruction without effect that ends before it, with the last of `bytes`; or that of the function
+ * with bits that a branch leaves out. 0: there is none.
  */
-size_t code_no_op_before(const uint8_t *bytes, size_t nr_bytes);
+uint64_t code_other_pointer(uint64_t function, const uint8_t *bytes, size_t nr_bytes);
 
 /*
  * Does the code compare a register with the address of a function? So it does where the compiler

@@ -36,11 +36,11 @@ static bool is_no_op(const uint8_t *bytes, size_t nr_bytes)
 	       instruction.is_padding;
 }
 
-size_t code_no_op_before(const uint8_t *bytes, size_t nr_bytes)
+uint64_t code_other_pointer(uint64_t function, const uint8_t *bytes, size_t nr_bytes)
 {
 	for (size_t nr = 1; nr <= nr_bytes && nr <= CODE_INSTRUCTION_MAX_BYTES; nr++) {
 		if (is_no_op(bytes + nr_bytes - nr, nr))
-			return nr;
+			return function - nr;
 	}
 	return 0;
 }
@@ -120,31 +120,6 @@ bool code_compares_with(const struct code_bytes *code, uint64_t function)
 			    : compares_constant(code, at, function))
 			return true;
 	}
-	return false;
-}
-
-#else
-
-/* Only probes need these, and other processors have none yet. */
-size_t code_used_words(const struct code_bytes *code, uint64_t *words, size_t cap)
-{
-	(void)code;
-	(void)words;
-	(void)cap;
-	return 0;
-}
-
-size_t code_no_op_before(const uint8_t *bytes, size_t nr_bytes)
-{
-	(void)bytes;
-	(void)nr_bytes;
-	return 0;
-}
-
-bool code_compares_with(const struct code_bytes *code, uint64_t function)
-{
-	(void)code;
-	(void)function;
 	return false;
 }
 

@@ -116,13 +116,12 @@ static bool read_domain(const struct elf_image *image, struct domain *domain)
 	return is_read;
 }
 
-static uint64_t find_before(const struct elf_image *image, uint64_t function)
+static uint64_t find_other(const struct elf_image *image, uint64_t function)
 {
 	uint8_t bytes[BEFORE_BYTES];
 	size_t nr = elf_image_read(image, function - BEFORE_BYTES, bytes, sizeof(bytes));
-	size_t no_op = nr == sizeof(bytes) ? code_no_op_before(bytes, nr) : 0;
 
-	return no_op ? function - no_op : 0;
+	return nr == sizeof(bytes) ? code_other_pointer(function, bytes, nr) : 0;
 }
 
 static bool has_copies(const struct elf_image *image, uint64_t function)
@@ -172,8 +171,8 @@ bool cpython_pools_find(const struct elf_image *image, struct cpython_pools *poo
 		pools->tables[pools->nr_tables++] = table;
 	}
 	for (size_t i = 0; i < NR_CPYTHON_POOLS; i++) {
-		pools->before[i] = find_before(image, pools->functions[i]);
-		if (!pools->before[i])
+		pools->others[i] = find_other(image, pools->functions[i]);
+		if (!pools->others[i])
 			pools->has_copies |= has_copies(image, pools->functions[i]);
 	}
 	return true;

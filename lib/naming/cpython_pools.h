@@ -17,7 +17,8 @@ struct elf_image;
  * Domains PYMEM_DOMAIN_OBJ and _MEM have the same functions, which need not have symbols; that of
  * _RAW is malloc(3). Where an interpreter was built with profiles, the compiler has put copies of
  * the functions in place of calls: each copy is for the pointer that leads to the function, and is
- * passed by if the pointer leads to an instruction without effect before it.
+ * passed by if another pointer leads there: to an instruction without effect before it, or with
+ * bits that branches leave out.
  */
 enum cpython_pool {
 	CPYTHON_MALLOC,
@@ -32,10 +33,11 @@ enum cpython_pool {
 /* ELF virtual addresses. */
 struct cpython_pools {
 	uint64_t functions[NR_CPYTHON_POOLS];
-	uint64_t before[NR_CPYTHON_POOLS];   /* leads to the function as well; 0: there is none */
+	uint64_t others[NR_CPYTHON_POOLS];   /* leads to the function as well; 0: there is none */
 	uint64_t tables[CPYTHON_TABLES_MAX]; /* of the pointers, in the order of the functions */
 	size_t nr_tables;
-	bool has_copies; /* of a function that has nothing before it: they cannot be passed by */
+	bool has_copies; /* of a function that no other pointer leads to: they cannot be passed by
+			  */
 };
 
 /*

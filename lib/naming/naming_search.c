@@ -488,10 +488,10 @@ static void add_cpython_pools(const struct search *search, const struct cpython_
 		wanted_add_heap(search->wanted, &cpython_forms[i], HEAP_KIN_OF_TABLE, function,
 				length_of(search, function), names[i]);
 		for (size_t k = 0; k < ARRAY_SIZE(domains) && k < pools->nr_tables; k++) {
-			if (pools->before[i])
+			if (pools->others[i])
 				wanted_add_heap_word(search->wanted,
 						     pools->tables[k] + i * sizeof(uint64_t),
-						     function, pools->before[i],
+						     function, pools->others[i],
 						     i == CPYTHON_MALLOC ? domains[k] : "");
 		}
 	}
@@ -516,8 +516,8 @@ static void find_cpython_pools(const struct search *search)
 	}
 	for (size_t i = 0; i < NR_CPYTHON_POOLS; i++) {
 		wanted_add_start(search->wanted, pools.functions[i]);
-		if (pools.before[i])
-			wanted_add_start(search->wanted, pools.before[i]);
+		if (pools.others[i])
+			wanted_add_start(search->wanted, pools.others[i]);
 	}
 	if (search->naming->wants_allocators && pools.has_copies)
 		wanted_refuse(search->wanted, cpython_witness,

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define CPYTHON_NR_LOCKS 2
+
 /*
  * Where CPython keeps what a walk of its frames needs. A minor version (3.11) never changes it, so
  * there is a table by version; and the interpreter describes a part of it itself, against which the
@@ -15,7 +17,10 @@
 struct cpython_runtime_layout {
 	uint32_t first_interpreter;		 /* in _PyRuntime */
 	uint32_t next_interpreter, first_thread; /* in PyInterpreterState */
-	/* 3.11, in _PyRuntime: the state of the thread with the GIL, and the key of threads' own */
+	/*
+	 * 3.11, in _PyRuntime: the state of the thread with the GIL, and the key of threads' own;
+	 * without CPYTHON_NR_LOCKS of the C library before them, whose size each processor has.
+	 */
 	uint32_t running_thread, thread_key;
 	/* The lock of the interpreter: 3.11: in _PyRuntime; then a pointer in PyInterpreterState.
 	 */

@@ -15,7 +15,7 @@
 
 /*
  * From 3.12 on a variable of each thread has its state while it runs in the interpreter. It is not
- * exported, but a function is that does nothing but return it:
+ * exported, but a function is that does nothing but return it; on x86-64 so:
  *
  *	mov %fs:offset,%rax			in a program that is linked statically
  *	mov offset(%rip),%rax; mov %fs:(%rax)	in one that finds it by a word
@@ -118,17 +118,19 @@ static bool find_root(const struct cpython *python, struct space *space, uint64_
 		      struct frame_links *links)
 {
 	const struct cpython_runtime_layout *layout = &python->layout.runtime;
+	uint64_t runtime =
+		python->runtime + CPYTHON_NR_LOCKS * arch_regs(arch_native())->nr_mutex_bytes;
 	uint8_t code[GETTER_BYTES];
 	const struct bytes bytes = {code, sizeof(code)};
 	uint64_t keys_at;
 
 	if (layout->running_thread) {
 		links->root = FRAME_LINKS_BY_KEY;
-		links->root_of = python->runtime + layout->thread_key + sizeof(uint32_t);
-		links->current = python->runtime + layout->running_thread;
+		links->root_of = runtime + layout->thread_key + sizeof(uint32_t);
+		links->current = runtime + layout->running_thread;
 		return find_keys(space, &links->root_at);
 	}
-	if (!space_read_memory(space, getter, code, sizeof(code)) ||
+	if (arch_native() != ARCH_X86_64 || !space_read_memory(space, getter, code, sizeof(code)) ||
 	    !find_variable(&bytes, getter, space, links))
 		return false;
 	return links->root != FRAME_LINKS_BY_MODULE || find_keys(space, &keys_at);

@@ -9,14 +9,21 @@
 #include "base/alloc.h"
 
 static const struct arch_regs arch_table[] = {
-	[ARCH_X86_64] = {.name = "x86_64", .nr = 17, .sp = 7, .pc = 16, .fp = 6, .ra = 16},
+	[ARCH_X86_64] = {.name = "x86_64",
+			 .nr = 17,
+			 .sp = 7,
+			 .pc = 16,
+			 .fp = 6,
+			 .ra = 16,
+			 .nr_mutex_bytes = 40},
 	[ARCH_AARCH64] = {.name = "aarch64",
 			  .nr = 33,
 			  .sp = 31,
 			  .pc = 32,
 			  .fp = 29,
 			  .ra = 30,
-			  .ends_data = true},
+			  .ends_data = true,
+			  .nr_mutex_bytes = 48},
 };
 
 enum arch arch_native(void)

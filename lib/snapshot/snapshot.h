@@ -42,6 +42,7 @@ struct arch_regs {
 	unsigned int ra;     /* return-address column of the CFI: 16 (rip), 30 (x30) */
 	unsigned int result; /* of a function: 0 (rax), 0 (x0) */
 	bool ends_data;	     /* is a thread's pointer the end of its data in glibc, or the start? */
+	uint32_t nr_mutex_bytes; /* of a pthread_mutex_t of glibc */
 };
 
 const struct arch_regs *arch_regs(enum arch arch);

@@ -2,8 +2,10 @@
 /* Rows from aarch64's instructions, on whatever machine this runs on. */
 #include "base/alloc.h"
 #include "code/code_aarch64.h"
+#include "code/code_pointers.h"
 #include "code/plt_entry.h"
 #include "elf/elf_image.h"
+#include "snapshot/snapshot.h"
 #include "tests/unit/unit.h"
 #include "unwind/row.h"
 
@@ -269,4 +271,47 @@ TEST(code_aarch64, word_of_a_plt_entry)
 			plt_entry_word((const uint8_t *)cases[i].words, PLT_ENTRY_BYTES, CODE),
 			cases[i].slot);
 	assert_int_equal(plt_entry_word((const uint8_t *)cases[0].words, 12, CODE), 0);
+}
+
+TEST(code_aarch64, words_that_code_uses)
+{
+	static const uint32_t code[] = {
+		0x900025e0, /* adrp x0, +0x4bc pages */
+		0x91048003, /* add x3, x0, #0x120 */
+		0xa9400c60, /* ldp x0, x3, [x3] */
+		0xf9400c61, /* ldr x1, [x3, #24]: it is no longer known */
+		0x900025e2, /* adrp x2, +0x4bc pages */
+		0xb9400041, /* ldr w1, [x2] */
+		0xf9000c41, /* str x1, [x2, #24] */
+		0xf8408441, /* ldr x1, [x2], #8 */
+		0xf9400041, /* ldr x1, [x2] */
+		0x900025e2, /* adrp x2, +0x4bc pages */
+		0xd65f03c0, /* ret */
+		0xf9400041, /* ldr x1, [x2] */
+	};
+	const struct code_bytes bytes = {CODE, (const uint8_t *)code, sizeof(code)};
+	const uint64_t page = CODE + (0x4bc << 12);
+	uint64_t words[8];
+
+#if !defined(__aarch64__)
+	skip(); /* likewise */
+#endif
+	assert_int_equal(code_used_words(&bytes, words, ARRAY_SIZE(words)), 3);
+	assert_int_equal(words[0], page + 0x120);
+	assert_int_equal(words[1], page + 0x128);
+	assert_int_equal(words[2], page);
+	assert_int_equal(code_used_words(&bytes, words, 1), 1);
+}
+
+/* A branch leaves a tag out. */
+TEST(code_aarch64, other_pointer_to_a_function)
+{
+#if !defined(__aarch64__)
+	skip(); /* likewise */
+#endif
+	uint64_t function = (uint64_t)(uintptr_t)arch_native;
+	uint64_t other = code_other_pointer(function, NULL, 0);
+
+	assert_int_not_equal(other, function);
+	assert_int_equal(((enum arch(*)(void))(uintptr_t)other)(), arch_native());
 }

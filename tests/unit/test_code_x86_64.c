@@ -414,7 +414,7 @@ TEST(code, words_that_code_uses)
 	assert_int_equal(code_used_words(&(struct code_bytes){0, BYTES("\x0f\xff")}, words, 4), 0);
 }
 
-TEST(code, no_op_before)
+TEST(code, pointer_to_no_op_before)
 {
 	static const struct {
 		const char *bytes;
@@ -433,8 +433,9 @@ TEST(code, no_op_before)
 	skip();
 #endif
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		assert_int_equal(code_no_op_before((const uint8_t *)cases[i].bytes, cases[i].nr),
-				 cases[i].found);
+		assert_int_equal(
+			code_other_pointer(0x1000, (const uint8_t *)cases[i].bytes, cases[i].nr),
+			cases[i].found ? 0x1000 - cases[i].found : 0);
 }
 
 TEST(code, comparison_with_a_function)
