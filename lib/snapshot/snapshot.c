@@ -65,17 +65,39 @@ void snapshot_release(struct snapshot *snapshot)
 	*snapshot = (struct snapshot){0};
 }
 
+/* The room that a snapshot has for bytes and text. */
+struct snapshot_room {
+	uint8_t *bytes;
+	size_t cap_bytes;
+	char *kernel_stack;
+	size_t cap_kernel_bytes;
+};
+
+static struct snapshot_room room_of(const struct snapshot *snapshot)
+{
+	return (struct snapshot_room){.bytes = snapshot->bytes,
+				      .cap_bytes = snapshot->cap_bytes,
+				      .kernel_stack = snapshot->kernel_stack,
+				      .cap_kernel_bytes = snapshot->cap_kernel_bytes};
+}
+
+static void take_room(struct snapshot *snapshot, const struct snapshot_room *room)
+{
+	snapshot->bytes = room->bytes;
+	snapshot->cap_bytes = room->cap_bytes;
+	snapshot->kernel_stack = room->kernel_stack;
+	snapshot->cap_kernel_bytes = room->cap_kernel_bytes;
+}
+
 void snapshot_clear(struct snapshot *snapshot)
 {
-	*snapshot = (struct snapshot){
-		.syscall_nr = SNAPSHOT_NO_SYSCALL,
-		.state = THREAD_STATE_UNKNOWN,
-		.arch = arch_native(),
-		.bytes = snapshot->bytes,
-		.cap_bytes = snapshot->cap_bytes,
-		.kernel_stack = snapshot->kernel_stack,
-		.cap_kernel_bytes = snapshot->cap_kernel_bytes,
-	};
+	struct snapshot_room room = room_of(snapshot);
+
+	memset(snapshot, 0, offsetof(struct snapshot, regions));
+	take_room(snapshot, &room);
+	snapshot->syscall_nr = SNAPSHOT_NO_SYSCALL;
+	snapshot->state = THREAD_STATE_UNKNOWN;
+	snapshot->arch = arch_native();
 }
 
 void snapshot_set_kernel_stack(struct snapshot *snapshot, const char *text, size_t nr_bytes)
@@ -95,14 +117,12 @@ void snapshot_drop_regions(struct snapshot *snapshot)
 
 void snapshot_copy(struct snapshot *copy, const struct snapshot *snapshot)
 {
-	struct snapshot room = *copy;
+	struct snapshot_room room = room_of(copy);
 
 	ARRAY_RESERVE(room.bytes, snapshot->nr_bytes, room.cap_bytes);
-	*copy = *snapshot;
-	copy->bytes = room.bytes;
-	copy->cap_bytes = room.cap_bytes;
-	copy->kernel_stack = room.kernel_stack;
-	copy->cap_kernel_bytes = room.cap_kernel_bytes;
+	memcpy(copy, snapshot, offsetof(struct snapshot, regions));
+	memcpy(copy->regions, snapshot->regions, snapshot->nr_regions * sizeof(*copy->regions));
+	take_room(copy, &room);
 	if (snapshot->nr_bytes)
 		memcpy(copy->bytes, snapshot->bytes, snapshot->nr_bytes);
 	snapshot_set_kernel_stack(copy, snapshot->kernel_stack, snapshot->nr_kernel_bytes);

@@ -75,8 +75,8 @@ struct stack_region {
 };
 
 /* Stacks, other memory that is wanted at once, and what is then found missing. */
-#define SNAPSHOT_WANTED_MAX  32
-#define SNAPSHOT_REGIONS_MAX (4 + SNAPSHOT_WANTED_MAX + 96)
+#define SNAPSHOT_WANTED_MAX  128
+#define SNAPSHOT_REGIONS_MAX (4 + SNAPSHOT_WANTED_MAX + 256)
 #define SNAPSHOT_NO_SYSCALL  (-1)
 #define SNAPSHOT_PAGE_FAULT  (-2) /* in none; the kernel handles a fault of its own instruction */
 
@@ -94,13 +94,13 @@ struct snapshot {
 	uint64_t thread_pointer; /* of the C library; 0: not known */
 	bool is_worker;		 /* a thread of the kernel's for the process: no registers */
 	bool is_withheld; /* the stack is in a file that a process or host serves: not read */
-	unsigned int nr_regions;
-	struct stack_region regions[SNAPSHOT_REGIONS_MAX]; /* the stack in use comes first */
-	uint8_t *bytes;					   /* owned; all regions back to back */
+	uint8_t *bytes;	  /* owned; all regions back to back */
 	size_t nr_bytes, cap_bytes;
 	/* Of a sleeping thread, as the kernel shows it: where it sleeps in the kernel. Owned. */
 	char *kernel_stack;
 	size_t nr_kernel_bytes, cap_kernel_bytes;
+	unsigned int nr_regions;
+	struct stack_region regions[SNAPSHOT_REGIONS_MAX]; /* the stack in use comes first */
 };
 
 void snapshot_release(struct snapshot *snapshot);

@@ -161,12 +161,12 @@ static bool copy_memory(struct tracee *tracee, const struct wanted_memory *memor
  * Each step takes a system call. Objects that lead to each other need one step each, if they are
  * not where the last sample found them; a thread may be stopped meanwhile.
  */
-#define STEPS_MAX 8
+#define STEPS_MAX 24
 /*
  * Where the subject is not known it is looked for first. A thread that is none of the interpreter's
  * has its copies without that: it has none after some.
  */
-#define SEARCH_STEPS_MAX 24
+#define SEARCH_STEPS_MAX 40
 #define SEARCHES_MAX	 4
 
 static int nr_steps(struct tracee_wanted *wanted)
