@@ -28,6 +28,11 @@ struct cpython {
 bool cpython_is_thread(const struct cpython_layout *layout, const uint8_t *state,
 		       const struct snapshot *snapshot);
 /*
+ * Does the state at `at` evaluate nothing? Up to 3.11 that of a thread that is about to begin has
+ * the id of the one that made it until it runs.
+ */
+bool cpython_is_idle(const struct cpython_layout *layout, const uint8_t *state, uint64_t at);
+/*
  * Find the state of the snapshot's thread over the bytes in the snapshot alone, near the beginning
  * of the interpreter's lists. PROVED: its address is in *state; NOT_COPIED: the snapshot lacks what
  * was added to *missing; NO_THREAD: it is not there.

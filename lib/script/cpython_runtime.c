@@ -32,6 +32,7 @@ _Static_assert(NR_EXPORTS <= SCRIPT_EXPORTS_MAX, "room for the addresses");
 /* A thread that the interpreter knows: the C library's id, the kernel's, and its state. */
 struct known_thread {
 	uint64_t id, native_id, state;
+	bool is_idle; /* as of the last reading */
 };
 
 _Static_assert(sizeof(struct cpython) <= WANTED_FACTS_BYTES, "room for a copy");
@@ -168,6 +169,7 @@ static bool read_thread(struct python *python, struct space *space, uint64_t at,
 	if (!space_read_memory(space, at, bytes, nr_bytes))
 		return false;
 	memcpy(next, bytes + layout->next, sizeof(*next));
+	thread.is_idle = cpython_is_idle(&python->cpython.layout, bytes, at);
 	memcpy(&thread.id, bytes + layout->id, sizeof(thread.id));
 	memcpy(&thread.native_id, bytes + layout->id + sizeof(thread.id), sizeof(thread.native_id));
 	ARRAY_GROW(python->threads, python->nr_threads, python->cap_threads);
@@ -207,11 +209,16 @@ static bool is_thread(const struct known_thread *thread, const struct snapshot *
 
 static uint64_t find_known(const struct python *python, const struct snapshot *snapshot)
 {
+	uint64_t found = 0;
+
 	for (size_t i = 0; i < python->nr_threads; i++) {
-		if (is_thread(&python->threads[i], snapshot))
-			return python->threads[i].state;
+		if (!is_thread(&python->threads[i], snapshot))
+			continue;
+		found = python->threads[i].state;
+		if (!python->threads[i].is_idle)
+			break;
 	}
-	return 0;
+	return found;
 }
 
 /* New interpreters are rare, and most programs have one. */

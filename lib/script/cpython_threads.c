@@ -41,11 +41,18 @@ bool cpython_is_thread(const struct cpython_layout *layout, const uint8_t *state
 		       : native_id == (uint64_t)snapshot->tid;
 }
 
+bool cpython_is_idle(const struct cpython_layout *layout, const uint8_t *state, uint64_t at)
+{
+	if (layout->has_cframes)
+		return word_at(state, layout->thread.cframe) == at + layout->thread.root_cframe;
+	return !word_at(state, layout->thread.frame);
+}
+
 struct search {
 	const struct cpython_layout *layout;
 	const struct snapshot *snapshot;
 	struct wanted_memory *missing;
-	uint64_t found;
+	uint64_t found; /* so far: it may be idle */
 	int nr_threads; /* looked at so far */
 };
 
@@ -61,7 +68,8 @@ static enum script_outcome search_list(struct search *search, uint64_t at)
 			return SCRIPT_NOT_COPIED;
 		if (cpython_is_thread(search->layout, state, search->snapshot)) {
 			search->found = at;
-			return SCRIPT_PROVED;
+			if (!cpython_is_idle(search->layout, state, at))
+				return SCRIPT_PROVED;
 		}
 		at = word_at(state, search->layout->thread.next);
 	}
@@ -92,11 +100,10 @@ enum script_outcome cpython_find_thread(const struct cpython *python,
 		if (!take(snapshot, interpreter + first, words, nr_bytes, missing))
 			return SCRIPT_NOT_COPIED;
 		outcome = search_list(&search, word_at(words, layout->first_thread - first));
-		if (outcome != SCRIPT_NO_THREAD) {
-			*state = search.found;
+		*state = search.found;
+		if (outcome != SCRIPT_NO_THREAD)
 			return outcome;
-		}
 		interpreter = word_at(words, layout->next_interpreter - first);
 	}
-	return SCRIPT_NO_THREAD;
+	return search.found ? SCRIPT_PROVED : SCRIPT_NO_THREAD;
 }

@@ -389,6 +389,22 @@ TEST(script_walk, finds_the_thread_in_the_lists)
 		/* Then the walk goes on: what it misses are code objects. */
 		assert_true(cpython_find_missing(&made.python, 0, &made.snapshot, &missing));
 		assert_int_equal(missing.nr, NR_MADE_FUNCTIONS);
+		/* That of a thread that is about to begin has the id of the one that makes it. */
+		made_python_put(&made, MADE_OTHER_STATE + layout->thread.id, MADE_THREAD);
+		if (layout->has_cframes)
+			made_python_put(&made, MADE_OTHER_STATE + layout->thread.cframe,
+					MADE_OTHER_STATE + layout->thread.root_cframe);
+		assert_int_equal(
+			cpython_find_thread(&made.python, &made.snapshot, &state, &missing),
+			SCRIPT_PROVED);
+		assert_int_equal(state, MADE_STATE);
+		/* Where it is the only one it is that thread's. */
+		made_python_put(&made, MADE_OTHER_STATE + layout->thread.next, 0);
+		assert_int_equal(
+			cpython_find_thread(&made.python, &made.snapshot, &state, &missing),
+			SCRIPT_PROVED);
+		assert_int_equal(state, MADE_OTHER_STATE);
+		made_python_put(&made, MADE_OTHER_STATE + layout->thread.id, 0);
 		/* A list that is a circle ends. */
 		made_python_put(&made, MADE_OTHER_STATE + layout->thread.next, MADE_OTHER_STATE);
 		assert_int_equal(
