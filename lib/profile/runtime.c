@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 
-#define PYTHON "python3 -X perf, of 3.12 and later", "3.11 to 3.13"
+#define PYTHON "python3 -X perf, of 3.12 and later", "3.8 to 3.13"
 #define NODE   "node --perf-basic-prof", "18 and 20"
 #define JAVA   "java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, of 17 and later"
 

@@ -19,6 +19,13 @@
 #define CHUNK_HEADER_BYTES 24
 /* The top of the data stack moves from sample to sample: so much above it is wanted as well. */
 #define CHUNK_SLACK_BYTES 2048
+/*
+ * Frames that are objects: as many as can be copied. Small objects of about one size share a page,
+ * so what a stack misses next is often there.
+ */
+#define OBJECTS_MAX	  1024
+#define OBJECT_BYTES	  512
+#define OBJECT_PAGE_BYTES UINT64_C(4096)
 #define ADDRESS_MAX	  (UINT64_C(1) << 56)
 
 enum frame_owner {
@@ -433,6 +440,152 @@ static enum script_outcome walk_entry_frames(struct cpython_walk *walk, const ui
 	return SCRIPT_PROVED;
 }
 
+/* --- frames that are objects --- */
+
+/* The next sample wants the whole of an object, if it is a small one, so that those that adjoin
+ * each other are one range. */
+static enum script_outcome want_object(struct cpython_walk *walk, uint64_t at)
+{
+	uint64_t end = at + walk->layout->frame.nr_bytes;
+	uint64_t page_end = (end + OBJECT_PAGE_BYTES - 1) & -OBJECT_PAGE_BYTES;
+
+	if (!walk->out)
+		at &= -OBJECT_PAGE_BYTES;
+	return want(walk, at, walk->out ? min_u64(OBJECT_BYTES, page_end - at) : page_end - at);
+}
+
+static enum script_outcome read_object(struct cpython_walk *walk, uint64_t at, struct frame *frame)
+{
+	const struct cpython_frame_layout *layout = &walk->layout->frame;
+	uint8_t bytes[CPYTHON_OBJECT_BYTES_MAX];
+	enum script_outcome outcome;
+	int32_t number;
+
+	if (!is_address(at))
+		return SCRIPT_TORN;
+	outcome = want_object(walk, at);
+	if (!snapshot_read_any(walk->snapshot, at, bytes, layout->nr_bytes) ||
+	    (walk->out && outcome == SCRIPT_TOO_DEEP))
+		return outcome;
+	if (word_at(bytes, 8) != walk->python->frame_type)
+		return SCRIPT_TORN;
+	*frame = (struct frame){.at = at,
+				.code = word_at(bytes, layout->code),
+				.previous = word_at(bytes, layout->previous)};
+	/* One that another's throw() passes by has no evaluation, and leads nowhere. */
+	if (word_at(bytes, layout->generator) && !frame->previous)
+		return SCRIPT_NOT_GENERATOR;
+	memcpy(&number, bytes + layout->instruction, sizeof(number));
+	frame->instruction = frame->code + walk->layout->code.instructions +
+			     (uint64_t)((int64_t)number * layout->nr_number_bytes);
+	return SCRIPT_PROVED;
+}
+
+static bool is_evaluator(const struct cpython_walk *walk, size_t native)
+{
+	const struct script_native *at = &walk->natives[native];
+	const struct cpython_code_range *ranges = walk->python->evaluator;
+
+	for (size_t i = 0; at->is_interpreter && i < ARRAY_SIZE(walk->python->evaluator); i++) {
+		if (at->address >= ranges[i].start && at->address < ranges[i].end)
+			return true;
+	}
+	return false;
+}
+
+static size_t innermost_evaluator(const struct cpython_walk *walk)
+{
+	size_t i = 0;
+
+	while (i < walk->nr_natives && !is_evaluator(walk, i))
+		i++;
+	return i;
+}
+
+/* Its compiler keeps at least one of them where the functions that it calls leave it. */
+static bool is_of_frame(const struct cpython_walk *walk, uint64_t word, uint64_t frame)
+{
+	return word == frame || word == frame + walk->layout->frame.variables;
+}
+
+/* The native frame of an evaluator has at most so many. */
+#define EVALUATOR_WORDS_MAX 256
+
+static bool has_word_of(const struct cpython_walk *walk, size_t native, uint64_t frame)
+{
+	uint64_t start = walk->natives[native].sp, end = walk->natives[native + 1].sp;
+	uint64_t words[EVALUATOR_WORDS_MAX];
+
+	for (unsigned int i = 0; !native && i < REGS_MAX; i++) {
+		uint64_t value;
+
+		if (regs_get(&walk->snapshot->regs, i, &value) && is_of_frame(walk, value, frame))
+			return true;
+	}
+	if (!start || end <= start || end - start > sizeof(words) ||
+	    !snapshot_read(walk->snapshot, start, words, end - start))
+		return false;
+	for (size_t i = 0; i < (end - start) / sizeof(*words); i++) {
+		if (is_of_frame(walk, words[i], frame))
+			return true;
+	}
+	return false;
+}
+
+/* The native frame of the frame that was pushed last. */
+static enum script_outcome pair(struct cpython_walk *walk, uint64_t frame)
+{
+	size_t i = walk->native;
+
+	if (!walk->out)
+		return SCRIPT_PROVED;
+	while (i + 1 < walk->nr_natives && !(is_evaluator(walk, i) && has_word_of(walk, i, frame)))
+		i++;
+	if (i + 1 >= walk->nr_natives)
+		return SCRIPT_NO_NATIVE_FRAME;
+	walk->out->frames[walk->nr_evaluated++].native = i;
+	walk->native = i + 1;
+	return SCRIPT_PROVED;
+}
+
+static enum script_outcome walk_objects(struct cpython_walk *walk, const uint8_t *state)
+{
+	uint64_t at = word_at(state, walk->layout->thread.frame);
+
+	for (int nr = 0; at; nr++) {
+		struct frame frame;
+		enum script_outcome outcome =
+			nr < OBJECTS_MAX ? read_object(walk, at, &frame) : SCRIPT_TOO_DEEP;
+
+		if (outcome == SCRIPT_PROVED)
+			outcome = push(walk, &frame);
+		if (outcome == SCRIPT_PROVED)
+			outcome = pair(walk, at);
+		if (outcome != SCRIPT_PROVED)
+			return outcome;
+		at = frame.previous;
+	}
+	return SCRIPT_PROVED;
+}
+
+/* Has each native frame of the evaluator from `first` on a frame? */
+static bool are_all_paired(const struct cpython_walk *walk, size_t first)
+{
+	size_t nr_paired = 0;
+
+	for (size_t i = first; i < walk->nr_natives; i++) {
+		bool is_paired = nr_paired < walk->out->nr_frames &&
+				 walk->out->frames[nr_paired].native == i;
+
+		if (is_evaluator(walk, i) && !is_paired)
+			return false;
+		nr_paired += is_paired;
+	}
+	return true;
+}
+
+/* --- all of it --- */
+
 static enum script_outcome walk_frames(struct cpython_walk *walk)
 {
 	uint32_t nr_bytes = cpython_layout_thread_bytes(walk->layout);
@@ -445,6 +598,8 @@ static enum script_outcome walk_frames(struct cpython_walk *walk)
 	if (walk->snapshot->thread_pointer &&
 	    word_at(state, walk->layout->thread.id) != walk->snapshot->thread_pointer)
 		return SCRIPT_NO_THREAD;
+	if (walk->layout->has_frame_objects)
+		return walk_objects(walk, state);
 	outcome = find_chunks(walk, state);
 	if (outcome != SCRIPT_PROVED)
 		return outcome;
@@ -488,6 +643,32 @@ static enum script_outcome walk_state(struct cpython_walk walk, uint64_t thread_
 	return outcome == SCRIPT_PROVED ? merge(walk.out, first) : outcome;
 }
 
+/* Walk the frames of all states, which are evaluated in native frames from `first` on. */
+static enum script_outcome walk_from(struct cpython_walk walk, size_t first, const uint64_t *states,
+				     size_t nr_states)
+{
+	struct script_walk *out = walk.out;
+	enum script_outcome outcome = SCRIPT_PROVED;
+
+	walk.native = first;
+	out->nr_frames = out->leaf_state = 0;
+	for (size_t i = 0; i < nr_states && outcome == SCRIPT_PROVED; i++) {
+		size_t leaf = out->nr_frames ? out->frames[0].native : walk.nr_natives;
+
+		outcome = walk_state(walk, states[i]);
+		/* That of another interpreter was freed since. */
+		if (i && outcome == SCRIPT_NO_THREAD)
+			outcome = SCRIPT_PROVED;
+		else if (outcome != SCRIPT_PROVED ||
+			 (out->nr_frames && out->frames[0].native < leaf))
+			out->leaf_state = i;
+	}
+	if (outcome == SCRIPT_PROVED && walk.layout->has_frame_objects &&
+	    !are_all_paired(&walk, first))
+		outcome = SCRIPT_TORN;
+	return outcome;
+}
+
 enum script_outcome cpython_walk(const struct cpython *python, const uint64_t *states,
 				 size_t nr_states, const struct snapshot *snapshot,
 				 const struct script_native *natives, size_t nr_natives,
@@ -499,21 +680,15 @@ enum script_outcome cpython_walk(const struct cpython *python, const uint64_t *s
 					  .natives = natives,
 					  .nr_natives = nr_natives,
 					  .out = out};
-	enum script_outcome outcome = SCRIPT_PROVED;
+	enum script_outcome outcome;
 
-	out->nr_frames = out->leaf_state = 0;
 	out->wanted = (struct wanted_memory){.nr = 0};
-	for (size_t i = 0; i < nr_states && outcome == SCRIPT_PROVED; i++) {
-		size_t leaf = out->nr_frames ? out->frames[0].native : nr_natives;
-
-		outcome = walk_state(walk, states[i]);
-		/* That of another interpreter was freed since. */
-		if (i && outcome == SCRIPT_NO_THREAD)
-			outcome = SCRIPT_PROVED;
-		else if (outcome != SCRIPT_PROVED ||
-			 (out->nr_frames && out->frames[0].native < leaf))
-			out->leaf_state = i;
-	}
+	outcome = walk_from(walk, 0, states, nr_states);
+	/* The innermost evaluator may not have set up its frame yet, or have left it already. */
+	if (python->layout.has_frame_objects &&
+	    (outcome == SCRIPT_TORN || outcome == SCRIPT_NO_NATIVE_FRAME) &&
+	    walk_from(walk, innermost_evaluator(&walk) + 1, states, nr_states) == SCRIPT_PROVED)
+		outcome = SCRIPT_PROVED;
 	if (outcome != SCRIPT_PROVED)
 		out->nr_frames = 0;
 	/* With their objects in the same copy, names are of that very moment. */

@@ -11,6 +11,11 @@
 
 struct snapshot;
 
+/* [start, end) */
+struct cpython_code_range {
+	uint64_t start, end;
+};
+
 /* An interpreter in an address space: what all walks of its threads need. Addresses are absolute.
  */
 struct cpython {
@@ -18,6 +23,9 @@ struct cpython {
 	uint64_t code_type;	     /* PyCode_Type */
 	uint64_t generator_types[3]; /* of generators, coroutines, asynchronous generators */
 	uint64_t runtime;	     /* _PyRuntime, which leads to the lists of threads */
+	/* Up to 3.10: PyFrame_Type, and where its module has _PyEval_EvalFrameDefault(). */
+	uint64_t frame_type;
+	struct cpython_code_range evaluator[2];
 };
 
 /*
@@ -52,6 +60,14 @@ enum script_outcome cpython_find_thread(const struct cpython *python,
  * - The outermost frame of an evaluation leads to the frame at which the evaluation below it is.
  * - Each evaluation has a word of its own, _PyCFrame or from 3.12 on its entry frame, in its native
  *   frame: exactly one of `natives`, of the interpreter's module, and their order is the same.
+ *
+ * Up to 3.10, where frames are objects and each has an evaluation of its own, the last three are:
+ *
+ * - A frame is an object of that type.
+ * - Each native frame of the evaluator has one frame, in the same order, and no frame is left over;
+ *   only the innermost evaluator may have none: it has just begun, or is about to return.
+ * - Among the words of its own that native frame (a leaf: or its registers) has the address of the
+ *   frame, or of the variables in it.
  *
  * Whether `code` of a frame is a code object is for the reader of its name to check: these objects
  * are wanted as well, from the leaf on.

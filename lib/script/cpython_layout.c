@@ -6,8 +6,51 @@
 
 #include "base/alloc.h"
 
+/* What has not changed from 3.8 to 3.10. */
+#define BEFORE_3_11                                                                                \
+	.has_frame_objects = true,                                                                 \
+	.runtime = {.first_interpreter = 32, .next_interpreter = 0, .first_thread = 8},            \
+	.thread = {.next = 8, .id = 176, .frame = 24},                                             \
+	.code = {.first_line = 40,                                                                 \
+		 .file = 104,                                                                      \
+		 .name = 112,                                                                      \
+		 .line_table = 120,                                                                \
+		 .instructions = 176},                                                             \
+	.text_ascii = 48, .text_other = 72
+
+/* The frame of a version before that. */
+#define FRAME_3_8                                                                                  \
+	{                                                                                          \
+		.code = 32, .previous = 24, .generator = 96, .instruction = 104,                   \
+		.nr_number_bytes = 1, .variables = 360, .nr_bytes = 112                            \
+	}
+
 /* From the internal headers of each version, which Debian's python3-dev has as well. */
 static const struct cpython_layout layouts[] = {
+	{
+		.version = 0x308,
+		BEFORE_3_11,
+		.frame = FRAME_3_8,
+		.lines = CPYTHON_LINES_BY_STEP,
+	},
+	{
+		.version = 0x309,
+		BEFORE_3_11,
+		.frame = FRAME_3_8,
+		.lines = CPYTHON_LINES_BY_STEP,
+	},
+	{
+		.version = 0x30a,
+		BEFORE_3_11,
+		.frame = {.code = 32,
+			  .previous = 24,
+			  .generator = 88,
+			  .instruction = 96,
+			  .nr_number_bytes = 2,
+			  .variables = 352,
+			  .nr_bytes = 104},
+		.lines = CPYTHON_LINES_BY_RANGE,
+	},
 	{
 		.version = 0x30b,
 		.has_cframes = true,
@@ -40,6 +83,7 @@ static const struct cpython_layout layouts[] = {
 		.generator_state = 75,
 		.text_ascii = 48,
 		.text_other = 72,
+		.lines = CPYTHON_LINES_BY_ENTRY,
 	},
 	{
 		.version = 0x30c,
@@ -72,6 +116,7 @@ static const struct cpython_layout layouts[] = {
 		.generator_state = 67,
 		.text_ascii = 40,
 		.text_other = 56,
+		.lines = CPYTHON_LINES_BY_ENTRY,
 	},
 	{
 		.version = 0x30d,
@@ -92,6 +137,7 @@ static const struct cpython_layout layouts[] = {
 		.generator_state = 67,
 		.text_ascii = 40,
 		.text_other = 56,
+		.lines = CPYTHON_LINES_BY_ENTRY,
 	},
 };
 
@@ -111,6 +157,8 @@ const struct cpython_layout *cpython_layout_of(uint64_t version)
 
 uint32_t cpython_layout_thread_bytes(const struct cpython_layout *layout)
 {
+	if (layout->has_frame_objects)
+		return layout->thread.id + (uint32_t)sizeof(uint64_t);
 	return layout->has_cframes ? layout->thread.root_cframe + CPYTHON_CFRAME_BYTES
 				   : layout->thread.chunk_top + (uint32_t)sizeof(uint64_t);
 }
@@ -124,28 +172,53 @@ uint32_t cpython_layout_code_version(const struct cpython_layout *layout, const 
 	return version;
 }
 
-bool cpython_layout_agrees(const struct cpython_layout *layout,
-			   const struct cpython_member *members, size_t nr_members,
-			   uint64_t basic_size)
+static bool has_all(const struct cpython_member *members, size_t nr_members,
+		    const struct cpython_member *wanted, size_t nr_wanted)
 {
-	const struct {
-		const char *name;
-		uint64_t offset;
-	} wanted[] = {
-		{"co_firstlineno", layout->code.first_line},
-		{"co_filename", layout->code.file},
-		{"co_qualname", layout->code.name},
-		{"co_linetable", layout->code.line_table},
-	};
 	size_t nr_found = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+	for (size_t i = 0; i < nr_wanted; i++) {
 		for (size_t k = 0; k < nr_members; k++) {
 			if (strncmp(members[k].name, wanted[i].name, sizeof(members[k].name)) == 0)
 				nr_found += members[k].offset == wanted[i].offset;
 		}
 	}
-	return nr_found == ARRAY_SIZE(wanted) && basic_size == layout->code.instructions;
+	return nr_found == nr_wanted;
+}
+
+bool cpython_layout_agrees(const struct cpython_layout *layout,
+			   const struct cpython_member *members, size_t nr_members,
+			   uint64_t basic_size)
+{
+	struct cpython_member wanted[] = {
+		{"co_firstlineno", layout->code.first_line},
+		{"co_filename", layout->code.file},
+		{"co_qualname", layout->code.name},
+		{"co_linetable", layout->code.line_table},
+	};
+
+	if (layout->has_frame_objects)
+		strcpy(wanted[2].name, "co_name");
+	if (layout->lines == CPYTHON_LINES_BY_STEP)
+		strcpy(wanted[3].name, "co_lnotab");
+	return has_all(members, nr_members, wanted, ARRAY_SIZE(wanted)) &&
+	       basic_size == layout->code.instructions;
+}
+
+bool cpython_layout_agrees_about_frames(const struct cpython_layout *layout,
+					const struct cpython_member *members, size_t nr_members,
+					uint64_t basic_size)
+{
+	const struct cpython_member wanted[] = {
+		{"f_back", layout->frame.previous},
+		{"f_code", layout->frame.code},
+		{"f_lasti", layout->frame.instruction},
+	};
+	/* From 3.10 on the last one is computed. */
+	size_t nr = ARRAY_SIZE(wanted) - (layout->frame.nr_number_bytes != 1);
+
+	return has_all(members, nr_members, wanted, nr) &&
+	       basic_size == layout->frame.variables + sizeof(uint64_t);
 }
 
 /* Words of _Py_DebugOffsets: 8 bytes each, from its start on. */

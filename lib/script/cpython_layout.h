@@ -11,8 +11,9 @@
 /*
  * Where CPython keeps what a walk of its frames needs. A minor version (3.11) never changes it, so
  * there is a table by version; and the interpreter describes a part of it itself, against which the
- * table is checked: the members of the type of code objects, and from 3.13 on _Py_DebugOffsets at
- * the start of _PyRuntime. All offsets are in bytes from the start of their object.
+ * table is checked: the members of the type of code objects, up to 3.10 those of the type of
+ * frames, and from 3.13 on _Py_DebugOffsets at the start of _PyRuntime. All offsets are in bytes
+ * from the start of their object.
  */
 struct cpython_runtime_layout {
 	uint32_t first_interpreter;		 /* in _PyRuntime */
@@ -31,16 +32,23 @@ struct cpython_runtime_layout {
 struct cpython_thread_layout {
 	uint32_t next, id;	      /* id: pthread_self() */
 	uint32_t chunk, chunk_top;    /* the data stack, on which functions have their frames */
-	uint32_t cframe, root_cframe; /* up to 3.12 */
-	uint32_t frame;		      /* from 3.13 on */
+	uint32_t cframe, root_cframe; /* 3.11 and 3.12 */
+	uint32_t frame;		      /* up to 3.10, and from 3.13 on */
 };
 
-/* _PyInterpreterFrame, and _PyCFrame, which each evaluation has in its native frame. */
+/*
+ * _PyInterpreterFrame, and _PyCFrame, which each evaluation has in its native frame. Up to 3.10:
+ * PyFrameObject, as far as it is read.
+ */
 struct cpython_frame_layout {
 	uint32_t code, previous, instruction, owner;
 	uint32_t is_entry; /* 3.11: the outermost frame of an evaluation */
 	uint32_t nr_bytes;
 	uint32_t cframe_frame, cframe_previous;
+	/* Up to 3.10: the generator it is of, and its variables, up to one of which it is large. */
+	uint32_t generator, variables;
+	/* Then the instruction is a number, of so many bytes each. */
+	uint32_t nr_number_bytes;
 };
 
 /* PyCodeObject. */
@@ -50,18 +58,28 @@ struct cpython_code_layout {
 	uint32_t instructions; /* also its size without them */
 };
 
+/* How the line table of a code object is written. */
+enum cpython_lines {
+	CPYTHON_LINES_BY_STEP,	/* 3.8, 3.9: co_lnotab */
+	CPYTHON_LINES_BY_RANGE, /* 3.10: co_linetable of pairs */
+	CPYTHON_LINES_BY_ENTRY, /* from 3.11 on */
+};
+
 struct cpython_layout {
-	uint16_t version;      /* major << 8 | minor */
-	bool has_cframes;      /* up to 3.12 */
-	bool has_entry_frames; /* from 3.12 on each evaluation has a frame of its own, */
-			       /* in its native frame, below those of its functions */
-	bool describes_itself; /* _Py_DebugOffsets: from 3.13 on */
+	uint16_t version;	/* major << 8 | minor */
+	bool has_frame_objects; /* up to 3.10: each frame is one, and has an evaluation of its own
+				 */
+	bool has_cframes;	/* 3.11 and 3.12 */
+	bool has_entry_frames;	/* from 3.12 on each evaluation has a frame of its own, */
+				/* in its native frame, below those of its functions */
+	bool describes_itself;	/* _Py_DebugOffsets: from 3.13 on */
 	struct cpython_runtime_layout runtime;
 	struct cpython_thread_layout thread;
 	struct cpython_frame_layout frame;
 	struct cpython_code_layout code;
 	uint32_t generator_frame, generator_state; /* in generators, coroutines */
 	uint32_t text_ascii, text_other;	   /* characters of a compact str of either kind */
+	enum cpython_lines lines;
 };
 
 /*
@@ -112,6 +130,11 @@ struct cpython_member {
 bool cpython_layout_agrees(const struct cpython_layout *layout,
 			   const struct cpython_member *members, size_t nr_members,
 			   uint64_t basic_size);
+
+/* The same about frames that are objects. */
+bool cpython_layout_agrees_about_frames(const struct cpython_layout *layout,
+					const struct cpython_member *members, size_t nr_members,
+					uint64_t basic_size);
 
 /* As much of _Py_DebugOffsets is read. */
 #define CPYTHON_DEBUG_OFFSETS_BYTES 376

@@ -44,13 +44,44 @@ static uint32_t as_line(int64_t line)
 	return line > 0 && line <= INT32_MAX ? (uint32_t)line : 0;
 }
 
-uint32_t cpython_line(const uint8_t *table, size_t nr_bytes, uint32_t first_line, int64_t unit)
+/* Pairs of how many bytes of instructions on the next line begins, and how many lines further. */
+static uint32_t line_by_step(const uint8_t *table, size_t nr_bytes, int64_t line, int64_t byte)
+{
+	int64_t nr_done = 0;
+
+	for (size_t i = 0; i + 2 <= nr_bytes; i += 2) {
+		nr_done += table[i];
+		if (nr_done > byte)
+			break;
+		line += (int8_t)table[i + 1];
+	}
+	return as_line(line);
+}
+
+/* Instructions without a line leave that of the next ones as it is. */
+#define NO_LINE INT8_MIN
+
+/* Pairs of how many bytes of instructions a line has, and how many lines further that is. */
+static uint32_t line_by_range(const uint8_t *table, size_t nr_bytes, int64_t line, int64_t byte)
+{
+	int64_t nr_done = 0;
+
+	for (size_t i = 0; i + 2 <= nr_bytes; i += 2) {
+		int8_t nr_lines = (int8_t)table[i + 1];
+
+		nr_done += table[i];
+		line += nr_lines == NO_LINE ? 0 : nr_lines;
+		if (byte < nr_done)
+			return nr_lines == NO_LINE ? 0 : as_line(line);
+	}
+	return 0;
+}
+
+static uint32_t line_by_entry(const uint8_t *table, size_t nr_bytes, int64_t line, int64_t unit)
 {
 	const uint8_t *at = table, *end = table + nr_bytes;
-	int64_t line = first_line, nr_units = 0;
+	int64_t nr_units = 0;
 
-	if (unit < 0)
-		return as_line(line);
 	while (at < end) {
 		unsigned int kind = *at >> 3 & 15;
 
@@ -63,4 +94,16 @@ uint32_t cpython_line(const uint8_t *table, size_t nr_bytes, uint32_t first_line
 		} while (at < end && !(*at & BEGINS_ENTRY));
 	}
 	return 0;
+}
+
+uint32_t cpython_line(enum cpython_lines lines, const uint8_t *table, size_t nr_bytes,
+		      uint32_t first_line, int64_t unit)
+{
+	if (unit < 0)
+		return as_line(first_line);
+	if (lines == CPYTHON_LINES_BY_STEP)
+		return line_by_step(table, nr_bytes, first_line, unit * 2);
+	if (lines == CPYTHON_LINES_BY_RANGE)
+		return line_by_range(table, nr_bytes, first_line, unit * 2);
+	return line_by_entry(table, nr_bytes, first_line, unit);
 }

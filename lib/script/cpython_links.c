@@ -142,6 +142,8 @@ bool cpython_find_links(const struct cpython *python, struct space *space, uint6
 	const struct cpython_layout *layout = &python->layout;
 	const struct cpython_thread_layout *thread = &layout->thread;
 
+	if (layout->has_frame_objects)
+		return false;
 	*links = (struct frame_links){
 		.nr_state_bytes = cpython_layout_thread_bytes(layout),
 		.state_piece = thread->chunk,

@@ -11,7 +11,8 @@ struct space;
 
 /*
  * How a thread of the process finds its own frames; `getter` is the address of PyThreadState_Get().
- * False: it cannot be known, as with another C library than glibc. The process runs on.
+ * False: it cannot be known, as with another C library than glibc or before 3.11. The process runs
+ * on.
  */
 bool cpython_find_links(const struct cpython *python, struct space *space, uint64_t getter,
 			struct frame_links *links);

@@ -484,7 +484,8 @@ static uint32_t line_of(const struct known_function *function, const struct cpyt
 
 	if (frame->instruction < first)
 		unit = -1;
-	return cpython_line(function->table, function->nr_table_bytes, function->first_line, unit);
+	return cpython_line(python->layout.lines, function->table, function->nr_table_bytes,
+			    function->first_line, unit);
 }
 
 void cpython_names_find(struct cpython_names *names, const struct cpython *python,

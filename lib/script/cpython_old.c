@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* CPython before 3.11: recognised, so that users learn why its functions are not read. */
+/* CPython before 3.8: recognised, so that users learn why its functions are not read. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

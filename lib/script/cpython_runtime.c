@@ -7,27 +7,35 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "elf/elf_image.h"
 #include "mapping/space.h"
 #include "script/cpython.h"
+#include "script/cpython_evaluator.h"
 #include "script/cpython_links.h"
 #include "script/cpython_names.h"
 #include "script/runtime_priv.h"
 #include "script/script.h"
 #include "snapshot/snapshot.h"
 
-/* In the order of cpython_runtime.exports. */
+/* In the order of `exports` of either runtime. */
 enum export {
 	EXPORT_RUNTIME,
-	EXPORT_VERSION,
 	EXPORT_CODE_TYPE,
 	EXPORT_GENERATOR_TYPE,
 	EXPORT_COROUTINE_TYPE,
 	EXPORT_ASYNC_GENERATOR_TYPE,
 	EXPORT_THREAD_GETTER,
+	/* From 3.11 on: */
+	EXPORT_VERSION,
 	NR_EXPORTS,
+	/* From 3.8 to 3.10: */
+	EXPORT_SINCE_3_8 = EXPORT_VERSION,
+	EXPORT_FRAME_TYPE,
+	EXPORT_EVALUATOR,
+	NR_EXPORTS_BEFORE_3_11,
 };
 
-_Static_assert(NR_EXPORTS <= SCRIPT_EXPORTS_MAX, "room for the addresses");
+_Static_assert(NR_EXPORTS_BEFORE_3_11 <= SCRIPT_EXPORTS_MAX, "room for the addresses");
 
 /* A thread that the interpreter knows: the C library's id, the kernel's, and its state. */
 struct known_thread {
@@ -73,19 +81,22 @@ static bool read_member(struct space *space, uint64_t at, struct cpython_member 
 	       space_read_memory(space, name, member->name, sizeof(member->name) - 1);
 }
 
-static bool agrees_about_code(struct space *space, const struct cpython_layout *layout,
-			      uint64_t code_type)
+typedef bool (*agrees_fn)(const struct cpython_layout *layout, const struct cpython_member *members,
+			  size_t nr_members, uint64_t basic_size);
+
+static bool agrees_about(struct space *space, const struct cpython_layout *layout, uint64_t type,
+			 agrees_fn agrees)
 {
 	struct cpython_member members[CPYTHON_MEMBERS_MAX];
 	uint64_t at, basic_size;
 	size_t nr = 0;
 
-	if (!read_word(space, code_type + TYPE_MEMBERS, &at) ||
-	    !read_word(space, code_type + TYPE_BASIC_SIZE, &basic_size))
+	if (!read_word(space, type + TYPE_MEMBERS, &at) ||
+	    !read_word(space, type + TYPE_BASIC_SIZE, &basic_size))
 		return false;
 	while (nr < CPYTHON_MEMBERS_MAX && read_member(space, at + nr * MEMBER_BYTES, &members[nr]))
 		nr++;
-	return cpython_layout_agrees(layout, members, nr, basic_size);
+	return agrees(layout, members, nr, basic_size);
 }
 
 static bool takes_offsets(struct space *space, struct cpython_layout *layout, uint64_t runtime)
@@ -108,19 +119,28 @@ static void set_version(struct script_found *found, uint64_t version)
 		snprintf(found->version, sizeof(found->version), "3.%u", minor);
 }
 
-static void *recognise(struct space *space, const struct script_module *module,
-		       struct script_found *found)
+static bool takes_frame_objects(struct space *space, const struct script_module *module,
+				struct cpython *cpython)
+{
+	uint64_t evaluator = module->exports[EXPORT_EVALUATOR] - module->bias;
+
+	if (!cpython->layout.has_frame_objects)
+		return true;
+	cpython->frame_type = module->exports[EXPORT_FRAME_TYPE];
+	return cpython_evaluator_find(module->image, evaluator, cpython->evaluator) &&
+	       agrees_about(space, &cpython->layout, cpython->frame_type,
+			    cpython_layout_agrees_about_frames);
+}
+
+static void *begin(struct space *space, const struct script_module *module, uint64_t version,
+		   struct script_found *found)
 {
 	const uint64_t *addresses = module->exports;
-	const struct cpython_layout *layout;
+	const struct cpython_layout *layout = cpython_layout_of(version);
 	struct python *python;
-	uint64_t version;
 
 	*found = (struct script_found){.support = SCRIPT_UNKNOWN_VERSION};
-	if (!read_word(space, addresses[EXPORT_VERSION], &version))
-		return NULL;
 	set_version(found, version);
-	layout = cpython_layout_of(version);
 	if (!layout)
 		return NULL;
 	python = xcalloc(1, sizeof(*python));
@@ -130,7 +150,9 @@ static void *recognise(struct space *space, const struct script_module *module,
 		python->cpython.generator_types[i] = addresses[EXPORT_GENERATOR_TYPE + i];
 	python->cpython.runtime = addresses[EXPORT_RUNTIME];
 	python->thread_getter = addresses[EXPORT_THREAD_GETTER];
-	if (agrees_about_code(space, &python->cpython.layout, python->cpython.code_type) &&
+	if (agrees_about(space, &python->cpython.layout, python->cpython.code_type,
+			 cpython_layout_agrees) &&
+	    takes_frame_objects(space, module, &python->cpython) &&
 	    takes_offsets(space, &python->cpython.layout, python->cpython.runtime)) {
 		python->names = cpython_names_new();
 		found->support = SCRIPT_READ;
@@ -139,6 +161,28 @@ static void *recognise(struct space *space, const struct script_module *module,
 	found->support = SCRIPT_OTHER_LAYOUT;
 	free(python);
 	return NULL;
+}
+
+static void *recognise(struct space *space, const struct script_module *module,
+		       struct script_found *found)
+{
+	uint64_t version;
+
+	*found = (struct script_found){.support = SCRIPT_UNKNOWN_VERSION};
+	if (!read_word(space, module->exports[EXPORT_VERSION], &version))
+		return NULL;
+	return begin(space, module, version, found);
+}
+
+static void *recognise_objects(struct space *space, const struct script_module *module,
+			       struct script_found *found)
+{
+	/* Nothing that it exports says the version, but each has functions that are new. */
+	static const char *const since[] = {"PyFrame_GetBack", "PyIter_Send"};
+	uint64_t at[ARRAY_SIZE(since)];
+	uint64_t minor = 8 + elf_image_exports(module->image, since, ARRAY_SIZE(since), at);
+
+	return begin(space, module, 0x030000f0 | minor << 16, found);
 }
 
 static void forget(void *facts)
@@ -171,7 +215,9 @@ static bool read_thread(struct python *python, struct space *space, uint64_t at,
 	memcpy(next, bytes + layout->next, sizeof(*next));
 	thread.is_idle = cpython_is_idle(&python->cpython.layout, bytes, at);
 	memcpy(&thread.id, bytes + layout->id, sizeof(thread.id));
-	memcpy(&thread.native_id, bytes + layout->id + sizeof(thread.id), sizeof(thread.native_id));
+	if (!python->cpython.layout.has_frame_objects)
+		memcpy(&thread.native_id, bytes + layout->id + sizeof(thread.id),
+		       sizeof(thread.native_id));
 	ARRAY_GROW(python->threads, python->nr_threads, python->cap_threads);
 	python->threads[python->nr_threads++] = thread;
 	return true;
@@ -365,12 +411,12 @@ static void complete_wanted(const void *facts, struct wanted_memory *wanted)
 const struct script_runtime cpython_runtime = {
 	.name = "Python",
 	.exports = {[EXPORT_RUNTIME] = "_PyRuntime",
-		    [EXPORT_VERSION] = "Py_Version",
 		    [EXPORT_CODE_TYPE] = "PyCode_Type",
 		    [EXPORT_GENERATOR_TYPE] = "PyGen_Type",
 		    [EXPORT_COROUTINE_TYPE] = "PyCoro_Type",
 		    [EXPORT_ASYNC_GENERATOR_TYPE] = "PyAsyncGen_Type",
-		    [EXPORT_THREAD_GETTER] = "PyThreadState_Get"},
+		    [EXPORT_THREAD_GETTER] = "PyThreadState_Get",
+		    [EXPORT_VERSION] = "Py_Version"},
 	.nr_exports = NR_EXPORTS,
 	.recognise = recognise,
 	.forget = forget,
@@ -381,6 +427,30 @@ const struct script_runtime cpython_runtime = {
 	.find_missing = find_missing,
 	.find_links = find_links,
 	.find_lock = find_lock,
+	.complete_wanted = complete_wanted,
+	.find_places = find_places,
+};
+
+/* Its threads cannot be told by the kernel's ids, so who has its lock is not known. */
+const struct script_runtime cpython_objects_runtime = {
+	.name = "Python",
+	.exports = {[EXPORT_RUNTIME] = "_PyRuntime",
+		    [EXPORT_CODE_TYPE] = "PyCode_Type",
+		    [EXPORT_GENERATOR_TYPE] = "PyGen_Type",
+		    [EXPORT_COROUTINE_TYPE] = "PyCoro_Type",
+		    [EXPORT_ASYNC_GENERATOR_TYPE] = "PyAsyncGen_Type",
+		    [EXPORT_THREAD_GETTER] = "PyThreadState_Get",
+		    [EXPORT_SINCE_3_8] = "PyCode_NewWithPosOnlyArgs",
+		    [EXPORT_FRAME_TYPE] = "PyFrame_Type",
+		    [EXPORT_EVALUATOR] = "_PyEval_EvalFrameDefault"},
+	.nr_exports = NR_EXPORTS_BEFORE_3_11,
+	.recognise = recognise_objects,
+	.forget = forget,
+	.find_thread = find_thread,
+	.find_others = find_others,
+	.walk = walk,
+	.nr_fact_bytes = sizeof(struct cpython),
+	.find_missing = find_missing,
 	.complete_wanted = complete_wanted,
 	.find_places = find_places,
 };

@@ -34,11 +34,11 @@ static bool take(const struct snapshot *snapshot, uint64_t at, void *out, size_t
 bool cpython_is_thread(const struct cpython_layout *layout, const uint8_t *state,
 		       const struct snapshot *snapshot)
 {
-	uint64_t native_id = word_at(state, layout->thread.id + sizeof(uint64_t));
-
-	return snapshot->thread_pointer
-		       ? word_at(state, layout->thread.id) == snapshot->thread_pointer
-		       : native_id == (uint64_t)snapshot->tid;
+	if (snapshot->thread_pointer)
+		return word_at(state, layout->thread.id) == snapshot->thread_pointer;
+	/* Up to 3.10 it does not know the kernel's id. */
+	return !layout->has_frame_objects &&
+	       word_at(state, layout->thread.id + sizeof(uint64_t)) == (uint64_t)snapshot->tid;
 }
 
 bool cpython_is_idle(const struct cpython_layout *layout, const uint8_t *state, uint64_t at)

@@ -9,6 +9,7 @@
 
 #include "script/script_walk.h"
 
+struct elf_image;
 struct frame_links;
 struct script_lock;
 struct snapshot;
@@ -21,6 +22,7 @@ struct script_module {
 	const char *path;
 	uint64_t bias;			      /* an address less that in its file */
 	uint64_t exports[SCRIPT_EXPORTS_MAX]; /* absolute addresses */
+	struct elf_image *image;	      /* its file, borrowed */
 };
 
 struct script_found {
@@ -84,7 +86,9 @@ struct script_runtime {
 };
 
 extern const struct script_runtime cpython_runtime; /* cpython_runtime.c */
-/* Versions before 3.11, whose frames are not read. */
+/* 3.8 to 3.10. */
+extern const struct script_runtime cpython_objects_runtime; /* cpython_runtime.c */
+/* Versions before 3.8, whose frames are not read. */
 extern const struct script_runtime cpython_old_runtime; /* cpython_old.c */
 extern const struct script_runtime v8_runtime;		/* v8_runtime.c */
 

@@ -13,8 +13,8 @@
 #include "script/runtime_priv.h"
 #include "unwind/unwind.h"
 
-static const struct script_runtime *const runtimes[] = {&cpython_runtime, &cpython_old_runtime,
-							&v8_runtime};
+static const struct script_runtime *const runtimes[] = {&cpython_runtime, &cpython_objects_runtime,
+							&cpython_old_runtime, &v8_runtime};
 
 /* A module, and which interpreter it is. */
 struct known_module {
@@ -129,8 +129,7 @@ static void look_at(struct known_module *known, const struct elf_image *image)
 	}
 }
 
-static const struct elf_image *image_of(struct script_process *process,
-					const struct mapping *mapping)
+static struct elf_image *image_of(struct script_process *process, const struct mapping *mapping)
 {
 	return space_module(process->space, mapping)->kind == MODULE_KIND_FILE
 		       ? space_image(process->space, mapping)
@@ -162,6 +161,7 @@ static void recognise(struct script_process *process, const struct known_module 
 	for (size_t i = 0; i < known->runtime->nr_exports; i++)
 		module.exports[i] = known->exports[i] + mapping->bias;
 	module.path = space_module(process->space, mapping)->path;
+	module.image = image_of(process, mapping);
 	module.bias = mapping->bias;
 	process->runtime = known->runtime;
 	process->module = mapping->module;

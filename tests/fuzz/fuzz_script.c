@@ -21,7 +21,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes);
 #define CODE_TYPE      UINT64_C(0x555500009000)
 #define GENERATOR_TYPE UINT64_C(0x555500009400)
 
-static const uint64_t versions[] = {0x030b02f0, 0x030c01f0, 0x030d00f0};
+#define FRAME_TYPE UINT64_C(0x555500009800)
+
+static const uint64_t versions[] = {0x030b02f0, 0x030c01f0, 0x030d00f0,
+				    0x030812f0, 0x030912f0, 0x030a0df0};
 
 struct input {
 	struct cpython python;
@@ -40,13 +43,15 @@ static bool read_input(struct input *input, struct cursor *in)
 	input->python.layout = *cpython_layout_of(versions[version % ARRAY_SIZE(versions)]);
 	input->python.code_type = CODE_TYPE;
 	input->python.generator_types[0] = GENERATOR_TYPE;
+	input->python.frame_type = FRAME_TYPE;
+	input->python.evaluator[0] = (struct cpython_code_range){1, 2};
 	input->thread_state = input->python.runtime = cursor_u64(in);
 	input->states[0] = input->thread_state;
 	input->states[1] = input->thread_state + input->python.layout.thread.next;
 	input->nr_natives = cursor_byte(in) % (NATIVES_MAX + 1);
 	for (size_t i = 0; i < input->nr_natives; i++)
-		input->natives[i] =
-			(struct script_native){.sp = cursor_u64(in), .is_interpreter = i % 4 != 0};
+		input->natives[i] = (struct script_native){
+			.sp = cursor_u64(in), .address = i % 2, .is_interpreter = i % 4 != 0};
 	return snapshot_load(&input->snapshot, in, &err) == 0;
 }
 
@@ -76,8 +81,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes)
 	struct input input = {.nr_natives = 0};
 	struct script_walk walk = {0};
 
-	for (int64_t unit = -1; unit < 4; unit++)
-		(void)cpython_line(bytes, nr_bytes, UINT32_MAX, unit * 40);
+	for (int lines = CPYTHON_LINES_BY_STEP; lines <= CPYTHON_LINES_BY_ENTRY; lines++) {
+		for (int64_t unit = -1; unit < 4; unit++)
+			(void)cpython_line((enum cpython_lines)lines, bytes, nr_bytes, UINT32_MAX,
+					   unit * 40);
+	}
 	if (read_input(&input, &in)) {
 		struct wanted_memory missing = {.nr = 0};
 

@@ -23,7 +23,9 @@ TEST(script_layout, is_known_for_releases_only)
 	assert_int_equal(cpython_layout_of(0x030c0cf0)->version, 0x30c);
 	assert_int_equal(cpython_layout_of(0x030d00f0)->version, 0x30d);
 	assert_null(cpython_layout_of(0x030b00c1)); /* a candidate */
-	assert_null(cpython_layout_of(0x030a00f0));
+	assert_int_equal(cpython_layout_of(0x030812f0)->version, 0x308);
+	assert_int_equal(cpython_layout_of(0x030a0df0)->version, 0x30a);
+	assert_null(cpython_layout_of(0x030710f0));
 	assert_null(cpython_layout_of(0x030e00f0));
 	assert_null(cpython_layout_of(0));
 	assert_null(cpython_layout_of(0xffff0000030b02f0));
@@ -31,13 +33,16 @@ TEST(script_layout, is_known_for_releases_only)
 
 TEST(script_layout, has_objects_that_fit)
 {
-	static const uint64_t versions[] = {0x030b02f0, 0x030c01f0, 0x030d00f0};
+	static const uint64_t versions[] = {0x030b02f0, 0x030c01f0, 0x030d00f0,
+					    0x030812f0, 0x030912f0, 0x030a0df0};
 
 	for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
 		const struct cpython_layout *layout = cpython_layout_of(versions[i]);
 
 		assert_in_range(layout->thread.root_cframe, 0, CPYTHON_OBJECT_BYTES_MAX - 24);
-		assert_in_range(layout->thread.chunk_top, 8, CPYTHON_OBJECT_BYTES_MAX - 8);
+		assert_in_range(layout->thread.chunk_top, 0, CPYTHON_OBJECT_BYTES_MAX - 8);
+		assert_in_range(cpython_layout_thread_bytes(layout), layout->thread.id + 8,
+				CPYTHON_OBJECT_BYTES_MAX);
 		assert_in_range(layout->generator_frame + layout->frame.nr_bytes, 8,
 				CPYTHON_OBJECT_BYTES_MAX);
 		assert_in_range(layout->code.instructions, 8, CPYTHON_OBJECT_BYTES_MAX);
@@ -61,6 +66,30 @@ TEST(script_layout, agrees_with_members_of_code_objects)
 	assert_false(cpython_layout_agrees(layout, members, ARRAY_SIZE(members) - 1, 184));
 	assert_false(cpython_layout_agrees(cpython_layout_of(0x030c01f0), members,
 					   ARRAY_SIZE(members), 192));
+}
+
+/* As python3.9 and python3.10 have them. */
+TEST(script_layout, agrees_with_members_of_older_versions)
+{
+	const struct cpython_layout *by_step = cpython_layout_of(0x030902f0);
+	const struct cpython_layout *by_range = cpython_layout_of(0x030a0df0);
+	static const struct cpython_member code[] = {{"co_filename", 104},
+						     {"co_name", 112},
+						     {"co_firstlineno", 40},
+						     {"co_lnotab", 120},
+						     {"co_linetable", 120}};
+	static const struct cpython_member frame[] = {
+		{"f_back", 24}, {"f_code", 32}, {"f_lasti", 104}};
+
+	assert_true(cpython_layout_agrees(by_step, code, 4, 176));
+	assert_false(cpython_layout_agrees(by_range, code, 4, 176));
+	assert_true(cpython_layout_agrees(by_range, code, 5, 176));
+	assert_false(cpython_layout_agrees(by_step, code, 4, 184));
+	assert_true(cpython_layout_agrees_about_frames(by_step, frame, 3, 368));
+	assert_false(cpython_layout_agrees_about_frames(by_step, frame, 2, 368));
+	assert_false(cpython_layout_agrees_about_frames(by_step, frame, 3, 376));
+	assert_true(cpython_layout_agrees_about_frames(by_range, frame, 2, 360));
+	assert_false(cpython_layout_agrees_about_frames(by_range, frame, 1, 360));
 }
 
 /* _Py_DebugOffsets of 3.13.0, as far as it matters; other words are 0. */

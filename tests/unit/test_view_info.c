@@ -230,7 +230,7 @@ TEST(info, says_which_interpreters_were_recognised)
 	struct survey *survey;
 
 	profile_set_counter(profile, "script_read_Python_3.12", 2);
-	profile_set_counter(profile, "script_unknown_version_Python_3.10", 1);
+	profile_set_counter(profile, "script_unknown_version_Python_3.7", 1);
 	profile_set_counter(profile, "script_other_layout_Python_3.13", 1);
 	profile_set_counter(profile, "script_proved", 1);
 	profile_set_counter(profile, "script_torn", 3);
@@ -239,10 +239,10 @@ TEST(info, says_which_interpreters_were_recognised)
 	survey_free(survey);
 	assert_non_null(
 		strstr(buf_str(&sink.pending),
-		       "\nscripts     Python 3.12 in 2 processes; Python 3.10 in 1 process: its "
-		       "functions are not read (known: 3.11 to 3.13); Python 3.13 in 1 process: "
+		       "\nscripts     Python 3.12 in 2 processes; Python 3.7 in 1 process: its "
+		       "functions are not read (known: 3.8 to 3.13); Python 3.13 in 1 process: "
 		       "its functions are not read, as it is not built as its version usually is "
-		       "(known: 3.11 to 3.13)\n"));
+		       "(known: 3.8 to 3.13)\n"));
 	assert_non_null(strstr(
 		buf_str(&sink.pending),
 		"\nFunctions of scripts\n"

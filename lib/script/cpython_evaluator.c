@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Finds the code of the function that evaluates frames, both parts of it. */
+#include "script/cpython_evaluator.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "cfi/cfi.h"
+#include "elf/elf_image.h"
+#include "script/cpython.h"
+
+#define EVALUATOR_BYTES_MAX (UINT64_C(1) << 20)
+
+/* A conditional jump of x86-64 to anywhere: 0f 80 to 0f 8f, and how far. */
+#define JUMP_BYTES 6
+
+static bool find_jump(const uint8_t *code, uint64_t next, uint64_t *target)
+{
+	int32_t distance;
+
+	if (code[0] != 0x0f || (code[1] & 0xf0) != 0x80)
+		return false;
+	memcpy(&distance, code + 2, sizeof(distance));
+	*target = next + (uint64_t)(int64_t)distance;
+	return true;
+}
+
+static bool is_in(const struct cpython_code_range *range, uint64_t address)
+{
+	return address >= range->start && address < range->end;
+}
+
+/*
+ * Where most of the jumps that leave `hot` go: a function jumps to its own parts so, and hardly
+ * ever to another function. Bytes that only look like a jump lead to many places.
+ */
+static void find_cold(const struct cfi_search *cfi, const struct cpython_code_range *hot,
+		      const uint8_t *code, struct cpython_code_range *cold)
+{
+	size_t nr_more = 0; /* jumps that go there, less others */
+
+	for (uint64_t at = 0; at + JUMP_BYTES <= hot->end - hot->start; at++) {
+		struct cpython_code_range found;
+		uint64_t target;
+
+		if (!find_jump(code + at, hot->start + at + JUMP_BYTES, &target) ||
+		    is_in(hot, target) ||
+		    !cfi_search_function(cfi, target, &found.start, &found.end))
+			continue;
+		if (!nr_more)
+			*cold = found;
+		nr_more = is_in(cold, target) ? nr_more + 1 : nr_more - 1;
+	}
+	if (!nr_more)
+		*cold = (struct cpython_code_range){.start = 0};
+}
+
+bool cpython_evaluator_find(struct elf_image *image, uint64_t entry,
+			    struct cpython_code_range *ranges)
+{
+	struct cpython_code_range *hot = &ranges[0];
+	const struct elf_cfi *sections = elf_image_cfi(image);
+	const struct cfi_search cfi = {.hdr = sections->eh_frame_hdr, .frames = sections->eh_frame};
+	cleanup_free uint8_t *code = NULL;
+	size_t nr_bytes;
+
+	ranges[1] = (struct cpython_code_range){.start = 0};
+	if (!elf_image_function(image, entry, &hot->start, &hot->end) || hot->start != entry ||
+	    hot->end - hot->start > EVALUATOR_BYTES_MAX)
+		return false;
+	nr_bytes = hot->end - hot->start;
+	code = xmalloc(nr_bytes);
+	if (elf_image_machine(image) == ELF_MACHINE_X86_64 &&
+	    elf_image_read(image, entry, code, nr_bytes) == nr_bytes)
+		find_cold(&cfi, hot, code, &ranges[1]);
+	return true;
+}
