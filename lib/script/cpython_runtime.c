@@ -226,7 +226,7 @@ static bool read_thread(struct python *python, struct space *space, uint64_t at,
 static void read_threads(struct python *python, struct space *space)
 {
 	const struct cpython_runtime_layout *layout = &python->cpython.layout.runtime;
-	uint64_t interpreter, began_ns = clock_monotonic_ns(), now_ns;
+	uint64_t interpreter, began_ns = clock_thread_cpu_ns();
 
 	python->nr_threads = 0;
 	if (!read_word(space, python->cpython.runtime + layout->first_interpreter, &interpreter))
@@ -242,8 +242,9 @@ static void read_threads(struct python *python, struct space *space)
 		if (!read_word(space, interpreter + layout->next_interpreter, &interpreter))
 			break;
 	}
-	now_ns = clock_monotonic_ns();
-	python->read_again_ns = now_ns + (now_ns - began_ns) * PAUSE_PER_READING;
+	/* Others may have had the CPU meanwhile, for so long that a pause by the clock would matter. */
+	python->read_again_ns =
+		clock_monotonic_ns() + (clock_thread_cpu_ns() - began_ns) * PAUSE_PER_READING;
 }
 
 /* As cpython_is_thread(). */

@@ -59,7 +59,7 @@ static pid_t outer_of(const struct inner_process *process, pid_t tid)
 pid_t inner_ids_outer(struct inner_ids *ids, pid_t pid, pid_t tid)
 {
 	struct inner_process *process = find(ids, pid);
-	uint64_t now_ns;
+	uint64_t now_ns, began_ns;
 	pid_t outer;
 
 	if (!process->is_inner)
@@ -69,7 +69,8 @@ pid_t inner_ids_outer(struct inner_ids *ids, pid_t pid, pid_t tid)
 	if (outer || now_ns < process->read_again_ns)
 		return outer;
 	process->nr = 0;
+	began_ns = clock_thread_cpu_ns();
 	proc_for_each_task(pid, add_thread, process);
-	process->read_again_ns = now_ns + PAUSE_PER_READING * (clock_monotonic_ns() - now_ns);
+	process->read_again_ns = now_ns + PAUSE_PER_READING * (clock_thread_cpu_ns() - began_ns);
 	return outer_of(process, tid);
 }
