@@ -242,7 +242,8 @@ static void read_threads(struct python *python, struct space *space)
 		if (!read_word(space, interpreter + layout->next_interpreter, &interpreter))
 			break;
 	}
-	/* Others may have had the CPU meanwhile, for so long that a pause by the clock would matter. */
+	/* Others may have had the CPU meanwhile, for so long that a pause by the clock would
+	 * matter. */
 	python->read_again_ns =
 		clock_monotonic_ns() + (clock_thread_cpu_ns() - began_ns) * PAUSE_PER_READING;
 }
