@@ -129,10 +129,11 @@ static void end_spinner(struct spinner *spinner)
 	free(spinner->stack);
 }
 
-/* Returns how long it was held; 0 if it did not stop. */
+/* Returns how long it was held, until it was let go; 0 if it did not stop. */
 static uint64_t stop_once(const struct spinner *spinner, bool spins)
 {
 	struct visit visit;
+	uint64_t held_ns;
 	enum visit_outcome outcome = visit_begin(&visit, spinner->pid, spinner->pid);
 
 	/* A process that gets no CPU is waited for asleep: a real-time spin would keep this CPU. */
@@ -143,8 +144,9 @@ static uint64_t stop_once(const struct spinner *spinner, bool spins)
 	}
 	if (outcome != VISIT_STOPPED)
 		return 0;
+	held_ns = clock_monotonic_ns() - visit.stopped_ns;
 	visit_end(&visit);
-	return clock_monotonic_ns() - visit.stopped_ns;
+	return held_ns;
 }
 
 static int by_size(const void *a, const void *b)

@@ -112,6 +112,7 @@ static enum visit_outcome trace(struct visitor *visitor, struct tracee *tracee, 
 		return VISIT_PENDING;
 	if (!visit_clocks_set(&visitor->clocks, visit, tracee, visitor->snapshot, &is_left))
 		outcome = VISIT_GONE;
+	visitor->let_go_ns = clock_monotonic_ns();
 	visit_end(visit);
 	visitor->detached_ns = clock_monotonic_ns();
 	tracee_copy_late(tracee, visitor->snapshot, visitor->detached_ns);
@@ -186,11 +187,15 @@ static void count_call(struct call_habits *habits, bool is_in_call)
 
 /*
  * How long it was held: since we saw its stop, and before that while we waited for a CPU. Between
- * interrupt and stop it continued to run, or waited for a CPU itself.
+ * interrupt and stop it continued to run, or waited for a CPU itself. The detach wakes it, and then
+ * it, or the host of a virtual machine, may take our CPU for milliseconds in which it is not held.
  */
 static uint64_t hold_ns_of(const struct visitor *visitor)
 {
-	return visitor->detached_ns - visitor->visit.stopped_ns + visitor->waited_ns;
+	uint64_t detach_ns = visitor->detached_ns - visitor->let_go_ns;
+
+	return visitor->let_go_ns - visitor->visit.stopped_ns + visitor->waited_ns -
+	       min_u64(visitor->waited_ns, detach_ns);
 }
 
 /* As calibrated; else as long as it was held: both are some system calls. */

@@ -24,8 +24,9 @@ struct visitor {
 	struct snapshot *snapshot;	/* to be filled; owned */
 	_Atomic uint64_t busy_since_ns; /* it traces a thread since then; 0: it does not */
 	uint64_t poked_ns;
-	uint64_t detached_ns;	 /* the end of its last visit, */
-	uint64_t waited_ns;	 /* and its waits for a CPU during that visit */
+	uint64_t let_go_ns;	 /* when it let the thread of its last visit go, */
+	uint64_t detached_ns;	 /* the end of that, */
+	uint64_t waited_ns;	 /* and its waits for a CPU during all of it */
 	uint64_t leads_until_ns; /* the next tick: if it still waits for a stop, another leads */
 	timer_t alarm;		 /* wakes it then, */
 	bool has_alarm;		 /* if there is one */
