@@ -45,10 +45,6 @@ static void *case_main(void *arg)
 		errno = 0;
 		result = self->call(self->fd);
 		error = errno;
-		if (result == -1 && error == ENOSYS) { /* an older kernel */
-			self->absent_errno = error;
-			break;
-		}
 		/* On a busy machine a thread whose time is up waits for a CPU: nobody's doing. */
 		waited_ns = waited_for_cpu_ns(schedstat) - waited_before_ns;
 		took_ns = monotonic_ns() - before_ns;

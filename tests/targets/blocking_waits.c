@@ -90,6 +90,15 @@ static long call_epoll_pwait_timeout(int fd)
 	return epoll_pwait(fd, &event, 1, TIMEOUT_MS, &none);
 }
 
+/* Linux 5.10 has none. It fails at once, whatever stops its thread. */
+static int prepare_epoll_pwait2(void)
+{
+	if (syscall(SYS_epoll_pwait2, -1, NULL, 0, NULL, NULL, 8) == -1 && errno == ENOSYS)
+		return -1;
+	errno = 0;
+	return prepare_epoll();
+}
+
 static long call_epoll_pwait2(int fd)
 {
 	struct epoll_event event;
@@ -270,6 +279,14 @@ static long call_futex_bitset_timeout(int unused)
 	(void)unused;
 	return syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, 0, &at, NULL,
 		       FUTEX_BITSET_MATCH_ANY);
+}
+
+/* Likewise, but it needs no descriptor. */
+static int prepare_futex_waitv(void)
+{
+	if (syscall(SYS_futex_waitv, NULL, 0, 0, NULL, 0) == -1 && errno != ENOSYS)
+		errno = 0;
+	return -1;
 }
 
 static long call_futex_waitv_timeout(int unused)
@@ -595,8 +612,8 @@ struct blocking_case blocking_waits[] = {
 	NEVER(epoll_wait_hour, prepare_epoll, call_epoll_wait_hour),
 	NEVER(epoll_pwait, prepare_epoll, call_epoll_pwait),
 	TIMED(epoll_pwait_timeout, prepare_epoll, call_epoll_pwait_timeout, 0, 0),
-	NEVER(epoll_pwait2, prepare_epoll, call_epoll_pwait2),
-	TIMED(epoll_pwait2_timeout, prepare_epoll, call_epoll_pwait2_timeout, 0, 0),
+	NEVER(epoll_pwait2, prepare_epoll_pwait2, call_epoll_pwait2),
+	TIMED(epoll_pwait2_timeout, prepare_epoll_pwait2, call_epoll_pwait2_timeout, 0, 0),
 	NEVER(poll, prepare_eventfd, call_poll),
 	TIMED(poll_timeout, prepare_eventfd, call_poll_timeout, 0, 0),
 	NEVER(ppoll, prepare_eventfd, call_ppoll),
@@ -614,7 +631,7 @@ struct blocking_case blocking_waits[] = {
 	NEVER(futex_wait, NULL, call_futex_wait),
 	TIMED(futex_wait_timeout, NULL, call_futex_wait_timeout, -1, ETIMEDOUT),
 	TIMED(futex_bitset_timeout, NULL, call_futex_bitset_timeout, -1, ETIMEDOUT),
-	TIMED(futex_waitv_timeout, NULL, call_futex_waitv_timeout, -1, ETIMEDOUT),
+	TIMED(futex_waitv_timeout, prepare_futex_waitv, call_futex_waitv_timeout, -1, ETIMEDOUT),
 	NEVER(futex_lock_pi, prepare_pi_futex, call_futex_lock_pi),
 	NEVER(mutex_lock, prepare_held_mutex, call_mutex_lock),
 	TIMED(mutex_timedlock, prepare_held_mutex, call_mutex_timedlock, ETIMEDOUT, 0),
