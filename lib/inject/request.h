@@ -25,7 +25,7 @@ struct probe_code {
 	const struct branches *branches; /* borrowed: by ELF virtual addresses */
 };
 
-/* Of an allocator: allocations are recorded there instead of calls counted. */
+/* A probe at a function of an allocator, which records allocations and counts no calls. */
 struct probe_of_heap {
 	struct heap_form form; /* its arguments, and its relation to others */
 	enum heap_kin kin;

@@ -3,28 +3,14 @@
 #include "script/cpython_evaluator.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "cfi/cfi.h"
+#include "code/code_x86_64.h"
 #include "elf/elf_image.h"
 #include "script/cpython.h"
 
 #define EVALUATOR_BYTES_MAX (UINT64_C(1) << 20)
-
-/* A conditional jump of x86-64 to anywhere: 0f 80 to 0f 8f, and how far. */
-#define JUMP_BYTES 6
-
-static bool find_jump(const uint8_t *code, uint64_t next, uint64_t *target)
-{
-	int32_t distance;
-
-	if (code[0] != 0x0f || (code[1] & 0xf0) != 0x80)
-		return false;
-	memcpy(&distance, code + 2, sizeof(distance));
-	*target = next + (uint64_t)(int64_t)distance;
-	return true;
-}
 
 static bool is_in(const struct cpython_code_range *range, uint64_t address)
 {
@@ -33,19 +19,26 @@ static bool is_in(const struct cpython_code_range *range, uint64_t address)
 
 /*
  * Where most of the jumps that leave `hot` go: a function jumps to its own parts so, and hardly
- * ever to another function. Bytes that only look like a jump lead to many places.
+ * ever to another function. Data among the code lead to many places.
  */
 static void find_cold(const struct cfi_search *cfi, const struct cpython_code_range *hot,
 		      const uint8_t *code, struct cpython_code_range *cold)
 {
+	size_t nr_bytes = hot->end - hot->start, at = 0;
 	size_t nr_more = 0; /* jumps that go there, less others */
 
-	for (uint64_t at = 0; at + JUMP_BYTES <= hot->end - hot->start; at++) {
+	while (at < nr_bytes) {
 		struct cpython_code_range found;
+		struct code_instruction instruction;
 		uint64_t target;
 
-		if (!find_jump(code + at, hot->start + at + JUMP_BYTES, &target) ||
-		    is_in(hot, target) ||
+		if (!code_decode(code + at, nr_bytes - at, hot->start + at, &instruction)) {
+			at++;
+			continue;
+		}
+		at += instruction.nr_bytes;
+		target = instruction.target;
+		if (instruction.effect != CODE_EFFECT_BRANCH || is_in(hot, target) ||
 		    !cfi_search_function(cfi, target, &found.start, &found.end))
 			continue;
 		if (!nr_more)

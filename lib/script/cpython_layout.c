@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 
-/* What has not changed from 3.8 to 3.10. */
+/* Offsets that are the same in 3.8, 3.9 and 3.10. */
 #define BEFORE_3_11                                                                                \
 	.has_frame_objects = true,                                                                 \
 	.runtime = {.first_interpreter = 32, .next_interpreter = 0, .first_thread = 8},            \

@@ -28,7 +28,7 @@ struct v8_code_layout {
 /* Their operands may be as they are, twice and four times as wide. */
 #define V8_NR_SCALES 3
 
-/* Of an array, from its map on; and of one of bytes. */
+/* Where any array has its length, and one of bytes its first byte; the map is at 0. */
 #define V8_ARRAY_LENGTH 8
 #define V8_BYTES_DATA	16
 

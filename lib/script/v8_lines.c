@@ -49,7 +49,7 @@ void v8_lines_free(struct v8_lines *lines)
 
 /* --- as V8 has found them --- */
 
-/* Of an array, from its map on. */
+/* Where an array has its first element; the map is at 0. */
 #define ARRAY_ELEMENTS 16
 
 /* V8 finds the ends of lines once it needs them. 0: it did not so far. */

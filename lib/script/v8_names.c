@@ -49,7 +49,7 @@ struct shared {
 	/* Lines of its bytecodes at this address are known by this number, which no other has. */
 	uint64_t bytecodes;
 	uint32_t number;
-	/* Those of its baseline code likewise, as that was at a time; all 0: it has none. */
+	/* Its baseline code as it was at baseline_ns, all 0 if it had none; lines likewise. */
 	struct v8_baseline baseline;
 	uint32_t baseline_number;
 	uint64_t baseline_ns;
@@ -448,21 +448,25 @@ static bool is_same_code(const struct v8_baseline *one, const struct v8_baseline
 	       one->nr_bytes == other->nr_bytes;
 }
 
+/*
+ * It is final if there will be no other one while the function has this code: an instruction
+ * without a line is read once, however large its function is.
+ */
 static uint32_t read_baseline_line(struct v8_names *names, const struct v8 *v8, struct space *space,
-				   uint64_t address, const struct shared *shared, uint64_t pc)
+				   uint64_t address, const struct shared *shared, uint64_t pc,
+				   bool *is_final)
 {
 	const struct v8_layout *layout = &names->layout;
 	struct v8_baseline still;
 	uint32_t position, line;
 
-	if (!v8_baseline_position(layout, space, &shared->baseline, pc, &position))
+	*is_final = !v8_baseline_position(layout, space, &shared->baseline, pc, &position);
+	if (*is_final)
 		return 0;
 	line = v8_lines_of(names->lines, layout, space, v8_object(shared->script), position);
-	return v8_baseline_find(layout, space, address, &still) &&
-			       is_same_code(&still, &shared->baseline) &&
-			       is_still(v8, space, address, shared)
-		       ? line
-		       : 0;
+	*is_final = line && v8_baseline_find(layout, space, address, &still) &&
+		    is_same_code(&still, &shared->baseline) && is_still(v8, space, address, shared);
+	return *is_final ? line : 0;
 }
 
 /* For so long code is taken to be where it was: V8 moves it, rarely, far away. */
@@ -494,6 +498,7 @@ static uint32_t find_baseline_line(struct v8_names *names, const struct v8 *v8, 
 {
 	const struct v8_baseline *code = &shared->baseline;
 	uint64_t pc = frame->instruction;
+	bool is_final;
 	uint32_t line;
 
 	if (pc < code->start || pc - code->start >= code->nr_bytes ||
@@ -501,8 +506,8 @@ static uint32_t find_baseline_line(struct v8_names *names, const struct v8 *v8, 
 		return 0;
 	if (key_map_find(&names->lines_at, shared->baseline_number, pc + 1, &line))
 		return line;
-	line = read_baseline_line(names, v8, space, address, shared, pc);
-	if (line)
+	line = read_baseline_line(names, v8, space, address, shared, pc, &is_final);
+	if (is_final)
 		key_map_put(&names->lines_at, shared->baseline_number, pc + 1, line);
 	return line;
 }

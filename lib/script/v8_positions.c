@@ -13,7 +13,7 @@
 /* A longer one has no lines: that is of a function with some ten thousand calls. */
 #define TABLE_BYTES_MAX (UINT32_C(1) << 16)
 
-/* Of a BytecodeArray, of V8 10.2 to 11.3. */
+/* Where a BytecodeArray of V8 10.2 to 11.3 has a pointer to its table. */
 #define BYTECODES_POSITIONS 32
 
 /* Seven bits a byte, the lowest first, as long as the eighth is set; the sign is the lowest bit. */
