@@ -10,103 +10,14 @@
 #include "inject/remote.h"
 #include "inject/willing.h"
 #include "mapping/module.h"
+#include "probe/probed_process_priv.h"
 #include "probe/prober.h"
 #include "probe/prober_file_priv.h"
 #include "probe/prober_sums_priv.h"
 #include "probe/serials.h"
 #include "proc/backing.h"
-#include "profile/heap.h"
 
 struct target_memory;
-
-/* Code that a process has mapped. */
-struct prober_mapping {
-	uint64_t start, end;
-	uint64_t bias; /* address = ELF virtual address + bias */
-	struct prober_file *file;
-};
-
-/* A place that is counted, or was to be counted. */
-struct counted_place {
-	const struct wanted_place *wanted; /* in its file */
-	struct prober_file *file;
-	uint64_t callee; /* of a call: its address in the process; 0: not known */
-	uint64_t word;	 /* of a call through a word: the word's address; 0: there is none */
-	enum patch_outcome outcome;
-	uint32_t counter;
-	uint64_t base;	/* of the counter, when counting began or was resumed */
-	uint64_t calls; /* counted before that */
-	uint32_t row;	/* in the profile */
-	bool is_again;	/* its library was loaded before: its refusals are known */
-	bool is_in_sled, is_changed, is_change_told; /* by the process, or could be */
-	uint64_t until_ns; /* CLOCK_MONOTONIC: when its probe was last there; 0: it still is */
-	struct believed_count believed;
-};
-
-#define NO_ROW UINT32_MAX
-
-/* Probes that were installed in a process together. */
-struct probed {
-	struct installation *installation;
-	struct counted_place *places; /* owned */
-	size_t nr_places;
-	uint64_t from_ns;   /* CLOCK_MONOTONIC */
-	bool is_from_start; /* of the program */
-	bool is_told;	    /* its refusals are in the profile */
-	/* Totals of allocations: when counting began or was resumed, and counted before that. */
-	struct heap_totals heap_base, heap_counted;
-};
-
-/*
- * The memory of a process: when it is read again, by the thread that owns the profile, and its last
- * state.
- */
-struct moments {
-	uint64_t again_ns;
-	struct profile_heap_moment latest;
-	bool is_last_told;
-	struct believed_totals believed;
-};
-
-/* Used by the prober's thread, or before that begins. */
-struct looks {
-	uint64_t again_ns; /* for libraries */
-	uint64_t code_ns;  /* when its probes were last examined */
-	bool is_over;	   /* no more probes are put in */
-};
-
-/* The links that were sent to the process, and the number of its installations at that time. */
-struct interpreter {
-	struct frame_links links; /* without a root: none is known */
-	size_t nr_told;
-};
-
-/* A process between two execs. */
-struct probed_process {
-	pid_t pid;
-	uint32_t serial; /* UINT32_MAX: the recording does not know it yet */
-	/* The process that it was forked from, with probes; or NULL. Constant once it is set. */
-	struct probed_process *giver;
-	uint32_t nr_heirs; /* living descendants, which count in its memory */
-	uint64_t program;  /* proc_program_id(); 0: not known */
-	bool has_executed; /* another program since: it is not looked at any more */
-	bool is_gone;
-	uint32_t nr_users; /* threads that use it, or its heirs, without the lock */
-	bool is_closed;	   /* nothing counts there any more, and all of it is in the profile */
-	uint64_t born_ns, gone_ns;
-	struct prober_mapping *mappings; /* owned */
-	size_t nr_mappings, cap_mappings;
-	bool has_other_code;   /* not of a file */
-	struct probed *probed; /* owned */
-	size_t nr_probed, cap_probed;
-	bool is_looked_at; /* its memory map was read once */
-	char *refusal;	   /* owned: the reason why nothing in it can be counted; or NULL */
-	bool is_refusal_told;
-	struct looks looks;
-	struct probe_gate gate; /* under install_lock */
-	struct moments moments;
-	struct interpreter interpreter;
-};
 
 /* A command that was launched. */
 struct prober_command {
