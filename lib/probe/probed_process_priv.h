@@ -11,10 +11,8 @@
 #include "heap/heap_ring.h"
 #include "inject/installation.h"
 #include "probe/believed.h"
-#include "probe/prober.h"
 #include "probe/prober_file_priv.h"
 #include "profile/heap.h"
-#include "snapshot/frame_links.h"
 
 /* Code that a process has mapped. */
 struct prober_mapping {
