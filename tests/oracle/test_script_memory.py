@@ -50,7 +50,7 @@ def fill():
             sorted(range(1000, 3000), key=lambda n: -n)]
 def rest():
     time.sleep(0 if len(sys.argv) > 1 else 2)
-fill()
+[fill(), fill(), fill(), fill()]
 worker()
 rest()
 KEPT[:] = [fill()]
