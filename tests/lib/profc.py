@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Run profc as a user does and read its results back as JSON."""
 
+import collections
 import json
 import math
 import os
@@ -12,6 +13,10 @@ import tempfile
 import procfs
 from paths import PROFC
 from targets import parse_json_lines
+
+
+# What the last recordings of a test said on their standard error: shown if it fails.
+heard = collections.deque(maxlen=4)
 
 
 class Failure(AssertionError):
@@ -47,6 +52,8 @@ class Recording:
         self.status = done.returncode if done else None
         self.stdout = done.stdout if done else ""
         self.stderr = done.stderr if done else ""
+        if self.stderr:
+            heard.append(self.stderr)
 
     @property
     def said(self):

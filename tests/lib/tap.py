@@ -13,6 +13,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from profc import heard  # noqa: E402  (needs the line above)
 
 
 class TapResult(unittest.TestResult):
@@ -31,6 +32,15 @@ class TapResult(unittest.TestResult):
             print(f"# {text}", file=self.out)
         self.out.flush()
 
+    def startTest(self, test):
+        super().startTest(test)
+        heard.clear()
+
+    def account(self, err, test):
+        """Why it failed, and how often profc sampled and what stops took, as it said itself."""
+        said = "".join(f"profc said: {text[-1000:]}\n" for text in heard)
+        return self._exc_info_to_string(err, test) + said
+
     def addSuccess(self, test):
         self.line(True, test)
 
@@ -38,7 +48,7 @@ class TapResult(unittest.TestResult):
         self.line(True, test, f" # SKIP {reason}")
 
     def addFailure(self, test, err):
-        self.line(False, test, output=self._exc_info_to_string(err, test))
+        self.line(False, test, output=self.account(err, test))
 
     addError = addFailure
 
@@ -50,7 +60,7 @@ class TapResult(unittest.TestResult):
 
     def addSubTest(self, test, subtest, err):
         if err is not None:
-            self.line(False, subtest, output=self._exc_info_to_string(err, test))
+            self.line(False, subtest, output=self.account(err, test))
 
 
 def load(path):
