@@ -128,11 +128,13 @@ static void find_lock(struct script_process *process, const struct thread_hints 
 	struct script_lock found;
 
 	if (script_find_lock(process, &found))
-		process_hints_set_lock(hints->of_process,
-				       &(struct wait_lock){.start = found.start,
-							   .end = found.end,
-							   .holder_at = found.holder_at,
-							   .id_offset = found.id_offset});
+		process_hints_set_lock(
+			hints->of_process,
+			&(struct wait_lock){.start = found.start,
+					    .end = found.end,
+					    .holder_at = found.holder_at,
+					    .id_offset = found.id_offset,
+					    .library_id_offset = found.library_id_offset});
 }
 
 static void count_lines(struct script_frames *frames)

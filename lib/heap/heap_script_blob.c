@@ -133,6 +133,8 @@ static void find_data_stack(struct walk *walk)
 	uint64_t at = word_at(walk->state + walk->links->state_piece);
 	uint64_t end = word_at(walk->state + walk->links->state_top);
 
+	if (!walk->links->state_top)
+		return;
 	while (at && walk->nr_used < STACK_PIECES && add_used(walk, at, end)) {
 		at = word_at(at);
 		if (!at || !is_readable(walk, at, STACK_PIECE_WORDS * sizeof(uint64_t)))

@@ -8,9 +8,7 @@
 
 /* Offsets that are the same in 3.8, 3.9 and 3.10. */
 #define BEFORE_3_11                                                                                \
-	.has_frame_objects = true,                                                                 \
-	.runtime = {.first_interpreter = 32, .next_interpreter = 0, .first_thread = 8},            \
-	.thread = {.next = 8, .id = 176, .frame = 24},                                             \
+	.has_frame_objects = true, .thread = {.next = 8, .id = 176, .frame = 24},                  \
 	.code = {.first_line = 40,                                                                 \
 		 .file = 104,                                                                      \
 		 .name = 112,                                                                      \
@@ -25,23 +23,38 @@
 		.nr_number_bytes = 1, .variables = 360, .nr_bytes = 112                            \
 	}
 
+/* _PyRuntime of the two after that. */
+#define RUNTIME_3_9                                                                                \
+	{                                                                                          \
+		.first_interpreter = 32, .next_interpreter = 0, .first_thread = 8,                 \
+		.running_thread = 488, .thread_key = 504, .gil = 352                               \
+	}
+
 /* From the internal headers of each version, which Debian's python3-dev has as well. */
 static const struct cpython_layout layouts[] = {
 	{
 		.version = 0x308,
 		BEFORE_3_11,
+		.runtime = {.first_interpreter = 32,
+			    .next_interpreter = 0,
+			    .first_thread = 8,
+			    .running_thread = 1288,
+			    .thread_key = 1312,
+			    .gil = 1152},
 		.frame = FRAME_3_8,
 		.lines = CPYTHON_LINES_BY_STEP,
 	},
 	{
 		.version = 0x309,
 		BEFORE_3_11,
+		.runtime = RUNTIME_3_9,
 		.frame = FRAME_3_8,
 		.lines = CPYTHON_LINES_BY_STEP,
 	},
 	{
 		.version = 0x30a,
 		BEFORE_3_11,
+		.runtime = RUNTIME_3_9,
 		.frame = {.code = 32,
 			  .previous = 24,
 			  .generator = 88,

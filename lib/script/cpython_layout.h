@@ -19,11 +19,13 @@ struct cpython_runtime_layout {
 	uint32_t first_interpreter;		 /* in _PyRuntime */
 	uint32_t next_interpreter, first_thread; /* in PyInterpreterState */
 	/*
-	 * 3.11, in _PyRuntime: the state of the thread with the GIL, and the key of threads' own;
-	 * without CPYTHON_NR_LOCKS of the C library before them, whose size each processor has.
+	 * Up to 3.11, in _PyRuntime: the state of the thread with the GIL, and the key of threads'
+	 * own; without CPYTHON_NR_LOCKS of the C library before them, whose size each processor
+	 * has.
 	 */
 	uint32_t running_thread, thread_key;
-	/* The lock of the interpreter: 3.11: in _PyRuntime; then a pointer in PyInterpreterState.
+	/* The lock of the interpreter: up to 3.11 in _PyRuntime; then a pointer in
+	 * PyInterpreterState.
 	 */
 	uint32_t gil;
 };

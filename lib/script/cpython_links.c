@@ -78,37 +78,61 @@ static bool find_variable(const struct bytes *code, uint64_t address, struct spa
 /* --- glibc --- */
 
 /*
- * It says where the data of its threads have their table of keys: how many bits, 1, the offset; and
- * how large the data are.
+ * It says how large its record of a thread is, and where members of that are: how many bits, how
+ * many there are, the offset.
  */
-static const char *const glibc_exports[] = {"_thread_db_pthread_specific",
-					    "_thread_db_sizeof_pthread"};
+#define KEY_TABLE      "_thread_db_pthread_specific"
 #define KEY_TABLE_BITS (32 * 64)
+#define THREAD_ID      "_thread_db_pthread_tid"
+#define THREAD_ID_BITS 32
+#define RECORD_BYTES   "_thread_db_sizeof_pthread"
 #define OFFSET_MAX     65536
 
-static bool find_keys(struct space *space, uint64_t *offset)
+static bool find_member(struct space *space, const char *name, uint32_t nr_bits, uint32_t *offset,
+			uint32_t *nr_record_bytes)
 {
+	const char *const names[] = {name, RECORD_BYTES};
+
 	for (size_t i = 0; i < space_nr_mappings(space); i++) {
 		const struct mapping *mapping = space_mapping_at(space, i);
 		struct elf_image *image;
-		uint64_t at[ARRAY_SIZE(glibc_exports)];
-		uint32_t said[3], nr_bytes;
+		uint64_t at[ARRAY_SIZE(names)];
+		uint32_t said[3];
 
 		if (!mapping->executable || space_module(space, mapping)->kind != MODULE_KIND_FILE)
 			continue;
 		image = space_image(space, mapping);
-		if (!image ||
-		    elf_image_exports(image, glibc_exports, ARRAY_SIZE(at), at) != ARRAY_SIZE(at))
+		if (!image || elf_image_exports(image, names, ARRAY_SIZE(at), at) != ARRAY_SIZE(at))
 			continue;
 		if (!space_read_memory(space, at[0] + mapping->bias, said, sizeof(said)) ||
-		    !space_read_memory(space, at[1] + mapping->bias, &nr_bytes, sizeof(nr_bytes)))
+		    !space_read_memory(space, at[1] + mapping->bias, nr_record_bytes,
+				       sizeof(*nr_record_bytes)))
 			return false;
 		*offset = said[2];
-		if (arch_regs(arch_native())->ends_data)
-			*offset -= nr_bytes;
-		return said[0] == KEY_TABLE_BITS && said[2] < nr_bytes && nr_bytes < OFFSET_MAX;
+		return said[0] == nr_bits && said[2] < *nr_record_bytes &&
+		       *nr_record_bytes < OFFSET_MAX;
 	}
 	return false;
+}
+
+/* From the thread pointer. */
+static bool find_keys(struct space *space, uint64_t *offset)
+{
+	uint32_t in_record, nr_bytes;
+
+	if (!find_member(space, KEY_TABLE, KEY_TABLE_BITS, &in_record, &nr_bytes))
+		return false;
+	*offset = in_record;
+	if (arch_regs(arch_native())->ends_data)
+		*offset -= nr_bytes;
+	return true;
+}
+
+bool cpython_find_library_id(struct space *space, uint32_t *offset)
+{
+	uint32_t nr_bytes;
+
+	return find_member(space, THREAD_ID, THREAD_ID_BITS, offset, &nr_bytes) && *offset;
 }
 
 /* --- all of it --- */
@@ -142,8 +166,6 @@ bool cpython_find_links(const struct cpython *python, struct space *space, uint6
 	const struct cpython_layout *layout = &python->layout;
 	const struct cpython_thread_layout *thread = &layout->thread;
 
-	if (layout->has_frame_objects)
-		return false;
 	*links = (struct frame_links){
 		.nr_state_bytes = cpython_layout_thread_bytes(layout),
 		.state_piece = thread->chunk,

@@ -387,11 +387,16 @@ static bool find_lock(void *facts, struct space *space, struct script_lock *lock
 	    !space_read_memory(space, gil + CPYTHON_GIL_LOCKED, &locked, sizeof(locked)) ||
 	    !interval || interval > INTERVAL_MAX || locked > 1)
 		return false;
-	*lock = (struct script_lock){
-		.start = gil + CPYTHON_GIL_CONDITION,
-		.end = gil + CPYTHON_GIL_CONDITION + CPYTHON_GIL_CONDITION_BYTES,
-		.holder_at = gil + CPYTHON_GIL_HOLDER,
-		.id_offset = python->cpython.layout.thread.id + (uint32_t)sizeof(uint64_t)};
+	*lock = (struct script_lock){.start = gil + CPYTHON_GIL_CONDITION,
+				     .end = gil + CPYTHON_GIL_CONDITION +
+					    CPYTHON_GIL_CONDITION_BYTES,
+				     .holder_at = gil + CPYTHON_GIL_HOLDER,
+				     .id_offset = python->cpython.layout.thread.id};
+	/* Up to 3.10 it knows the C library's id alone. */
+	if (!python->cpython.layout.has_frame_objects)
+		lock->id_offset += (uint32_t)sizeof(uint64_t);
+	else if (!cpython_find_library_id(space, &lock->library_id_offset))
+		return false;
 	read_threads(python, space);
 	for (size_t i = 0; i < python->nr_threads; i++) {
 		if (python->threads[i].state == holder)
@@ -433,7 +438,6 @@ const struct script_runtime cpython_runtime = {
 	.find_places = find_places,
 };
 
-/* Its threads cannot be told by the kernel's ids, so who has its lock is not known. */
 const struct script_runtime cpython_objects_runtime = {
 	.name = "Python",
 	.exports = {[EXPORT_RUNTIME] = "_PyRuntime",
@@ -453,6 +457,8 @@ const struct script_runtime cpython_objects_runtime = {
 	.walk = walk,
 	.nr_fact_bytes = sizeof(struct cpython),
 	.find_missing = find_missing,
+	.find_links = find_links,
+	.find_lock = find_lock,
 	.complete_wanted = complete_wanted,
 	.find_places = find_places,
 };

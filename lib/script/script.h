@@ -90,7 +90,7 @@ const struct script_place *script_find_places(struct script_process *process,
 /* As struct wait_lock: the lock that one thread of the interpreter has at a time. */
 struct script_lock {
 	uint64_t start, end, holder_at;
-	uint32_t id_offset;
+	uint32_t id_offset, library_id_offset;
 };
 
 /* Find that lock, after a walk that has proved frames. False: what is there is not known to be one.

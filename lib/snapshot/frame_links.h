@@ -31,7 +31,8 @@ struct frame_links {
 	uint64_t root_at, root_of;
 	/* The address of a word that is the state of the thread that runs; 0: the root is that. */
 	uint64_t current;
-	uint32_t state_piece, state_top; /* the newest piece, and the end of its used part */
+	/* The newest piece, and the end of its used part, which is 0 if all frames are objects. */
+	uint32_t state_piece, state_top;
 	/*
 	 * The innermost frame; with has_evaluations an object on the native stack, or the one in
 	 * the state at root_evaluation, leads to it.

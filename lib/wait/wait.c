@@ -270,14 +270,28 @@ static bool read_holder(const struct wait_lock *lock, const struct wait_memory *
 	return holder->record && holder->has_it == 1;
 }
 
+static bool read_id(const struct wait_lock *lock, const struct wait_memory *memory, uint64_t record,
+		    uint64_t *id)
+{
+	uint32_t word;
+
+	if (!memory->read(memory->context, record + lock->id_offset, id, sizeof(*id)))
+		return false;
+	if (!lock->library_id_offset)
+		return true;
+	if (!memory->read(memory->context, *id + lock->library_id_offset, &word, sizeof(word)))
+		return false;
+	*id = word;
+	return true;
+}
+
 /* 0: nobody has it, or another one just took it. */
 static pid_t owner_of(const struct wait_lock *lock, const struct wait_memory *memory)
 {
 	struct holder holder, again;
 	uint64_t id;
 
-	if (!read_holder(lock, memory, &holder) ||
-	    !memory->read(memory->context, holder.record + lock->id_offset, &id, sizeof(id)) ||
+	if (!read_holder(lock, memory, &holder) || !read_id(lock, memory, holder.record, &id) ||
 	    !read_holder(lock, memory, &again) || again.record != holder.record)
 		return 0;
 	return id <= FUTEX_OWNER ? (pid_t)id : 0;

@@ -20,6 +20,11 @@ struct wait_lock {
 	 */
 	uint64_t holder_at;
 	uint32_t id_offset; /* in that record: the program's own id for the thread, 64 bits */
+	/*
+	 * Not 0: what is there is the address of the C library's record of the thread, in which the
+	 * id, of 32 bits, has this offset.
+	 */
+	uint32_t library_id_offset;
 };
 
 /*

@@ -20,10 +20,10 @@ def candidates(name):
     yield from sorted(glob.glob(f"{own}/versions/{name.removeprefix('python')}.*/bin/{name}"))
 
 
-def pythons():
+def pythons(versions=VERSIONS):
     """[(version, path)]"""
     found = []
-    for version in VERSIONS:
+    for version in versions:
         paths = [path for path in candidates("python" + version) if path and os.path.exists(path)]
         found += [(version, path) for path in paths if is_program(path)][:1]
     return found

@@ -346,7 +346,7 @@ class Scripts(LiveCase):
                     self.assertGreater(found / whole, share / 2, (chain, stacks[:5]))
 
     def test_who_has_the_lock_of_the_interpreter(self):
-        for python in pythons("3.11", "3.12", "3.13"):
+        for python in pythons("3.8", "3.10", "3.11", "3.12", "3.13"):
             with self.subTest(python):
                 recording = record(self.directory, [python, self.script(COMPETE)])
                 rows = {row["name"]: row for row in recording.rows("--by", "lock", "-m", "blocked")}

@@ -155,6 +155,32 @@ TEST(wait, locks_of_interpreters)
 	assert_false(wait.lock.end);
 }
 
+/* The record has the address of another one, of the C library, and that the id. */
+TEST(wait, locks_of_interpreters_that_know_threads_by_the_c_library)
+{
+	const struct wait_lock lock = {.start = MEMORY_ADDRESS + 64,
+				       .end = MEMORY_ADDRESS + 112,
+				       .holder_at = MEMORY_ADDRESS + 16,
+				       .id_offset = 8,
+				       .library_id_offset = 20};
+	const uint64_t record = MEMORY_ADDRESS + 256, of_library = MEMORY_ADDRESS + 128;
+	struct memory memory = {0};
+	const struct wait_memory reader = {.read = read_made, .context = &memory};
+	struct seen_wait wait;
+
+	memcpy(memory.bytes + 16, &record, sizeof(record));
+	memcpy(memory.bytes + 256 + 8, &of_library, sizeof(of_library));
+	put_word(&memory, 24, 1);
+	put_word(&memory, 128 + 20, 4711);
+	wait = wait_of(&memory, SYS_futex, MEMORY_ADDRESS + 108, FUTEX_WAIT_BITSET, 0);
+	wait_look_at_lock(&wait, &lock, &reader);
+	assert_true(wait.kind == WAIT_OWNED && wait.owner == 4711);
+	/* It leads to nothing. */
+	memcpy(memory.bytes + 256 + 8, &(uint64_t){8}, sizeof(of_library));
+	wait_look_at_lock(&wait, &lock, &reader);
+	assert_true(wait.kind == WAIT_FUTEX && !wait.owner);
+}
+
 TEST(wait, conditions_and_unreadable_memory)
 {
 	struct memory memory = {0};
