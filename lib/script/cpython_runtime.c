@@ -46,8 +46,11 @@ struct known_thread {
 _Static_assert(sizeof(struct cpython) <= WANTED_FACTS_BYTES, "room for a copy");
 
 struct python {
-	struct cpython cpython;	      /* first: the walk needs only this */
-	uint64_t thread_getter;	      /* PyThreadState_Get() */
+	struct cpython cpython; /* first: the walk needs only this */
+	uint64_t thread_getter; /* PyThreadState_Get() */
+	/* Up to 3.10, which know the C library's ids alone; 0: where its record has the kernel's
+	 * one is unknown. */
+	uint32_t library_id_offset;
 	struct known_thread *threads; /* owned; as of the last reading */
 	size_t nr_threads, cap_threads;
 	uint64_t read_again_ns; /* CLOCK_MONOTONIC; not before */
@@ -150,6 +153,9 @@ static void *begin(struct space *space, const struct script_module *module, uint
 		python->cpython.generator_types[i] = addresses[EXPORT_GENERATOR_TYPE + i];
 	python->cpython.runtime = addresses[EXPORT_RUNTIME];
 	python->thread_getter = addresses[EXPORT_THREAD_GETTER];
+	if (layout->has_frame_objects &&
+	    !cpython_find_library_id(space, &python->library_id_offset))
+		python->library_id_offset = 0;
 	if (agrees_about(space, &python->cpython.layout, python->cpython.code_type,
 			 cpython_layout_agrees) &&
 	    takes_frame_objects(space, module, &python->cpython) &&
@@ -202,7 +208,15 @@ static void forget(void *facts)
 /* Reading them takes at most this fraction of one CPU's time. */
 #define PAUSE_PER_READING 50
 
-/* The kernel's id follows the C library's. */
+/* 0: it cannot be read, as of a thread that has ended. */
+static uint64_t library_id(struct space *space, uint64_t at)
+{
+	uint32_t id;
+
+	return space_read_memory(space, at, &id, sizeof(id)) ? id : 0;
+}
+
+/* From 3.11 on the kernel's id follows the C library's. */
 static bool read_thread(struct python *python, struct space *space, uint64_t at, uint64_t *next)
 {
 	const struct cpython_thread_layout *layout = &python->cpython.layout.thread;
@@ -218,6 +232,8 @@ static bool read_thread(struct python *python, struct space *space, uint64_t at,
 	if (!python->cpython.layout.has_frame_objects)
 		memcpy(&thread.native_id, bytes + layout->id + sizeof(thread.id),
 		       sizeof(thread.native_id));
+	else if (python->library_id_offset)
+		thread.native_id = library_id(space, thread.id + python->library_id_offset);
 	ARRAY_GROW(python->threads, python->nr_threads, python->cap_threads);
 	python->threads[python->nr_threads++] = thread;
 	return true;
@@ -395,8 +411,10 @@ static bool find_lock(void *facts, struct space *space, struct script_lock *lock
 	/* Up to 3.10 it knows the C library's id alone. */
 	if (!python->cpython.layout.has_frame_objects)
 		lock->id_offset += (uint32_t)sizeof(uint64_t);
-	else if (!cpython_find_library_id(space, &lock->library_id_offset))
+	else if (!python->library_id_offset)
 		return false;
+	else
+		lock->library_id_offset = python->library_id_offset;
 	read_threads(python, space);
 	for (size_t i = 0; i < python->nr_threads; i++) {
 		if (python->threads[i].state == holder)

@@ -299,11 +299,9 @@ class Scripts(LiveCase):
         # Without the interpreter's own functions nothing is lost.
         self.assertEqual(sum(weight for _, weight in folded), whole)
         self.assertIn(list(names), [frames[-4:] for frames, _ in folded])
-        # One that sleeps all the while is looked at once more; but it was never stopped, and older
-        # versions do not know the kernel's ids of their threads.
+        # One that sleeps all the while is looked at once more.
         asleep = [frames for frames, _ in recording.folded("-m", "blocked")]
-        if python == self.python:
-            self.assertTrue([frames for frames in asleep if "<module>" in frames], asleep)
+        self.assertTrue([frames for frames in asleep if "<module>" in frames], asleep)
         counters = self.counters(recording)
         refused = sum(number for name, number in counters.items()
                       if name.startswith("script_") and name != "script_proved")
