@@ -175,81 +175,117 @@ enum script_outcome v8_walk(const struct v8 *v8, const struct snapshot *snapshot
 
 /* --- what is missing --- */
 
-static void miss(const struct snapshot *snapshot, uint64_t address, uint32_t nr_bytes,
-		 struct wanted_memory *missing)
-{
-	uint8_t bytes[256];
+/* The stack that the thread runs on; the rest of this is done while that is stopped. */
+struct words {
+	const uint8_t *bytes;
+	uint64_t start, nr_bytes;
+};
 
-	if (nr_bytes <= sizeof(bytes) && !snapshot_is_late(snapshot, address, nr_bytes) &&
-	    !snapshot_read_any(snapshot, address, bytes, nr_bytes))
-		wanted_memory_add(missing, address, nr_bytes);
+static bool word_at(const struct words *stack, uint64_t at, uint64_t *word)
+{
+	if (at < stack->start || at - stack->start >= stack->nr_bytes ||
+	    stack->nr_bytes - (at - stack->start) < sizeof(*word))
+		return false;
+	memcpy(word, stack->bytes + (at - stack->start), sizeof(*word));
+	return true;
+}
+
+/*
+ * The function with a frame there, unless C++ has called what has that frame. C++ keeps registers
+ * of its caller where functions of scripts keep what they need, and some of these lead to objects.
+ */
+static uint64_t called_function_of(const struct v8 *v8, const struct words *stack, uint64_t fp)
+{
+	uint64_t function, context, caller;
+
+	if (!word_at(stack, fp + (uint64_t)(int64_t)v8->fp_context, &context) ||
+	    !v8_object(context) ||
+	    !word_at(stack, fp + (uint64_t)(int64_t)v8->fp_function, &function) ||
+	    !v8_object(function) || !word_at(stack, fp + sizeof(uint64_t), &caller))
+		return 0;
+	if (caller < v8->code_start || caller >= v8->code_end)
+		return v8_object(function);
+	caller -= v8->bias;
+	return caller >= v8->builtins_start && caller < v8->builtins_end ? v8_object(function) : 0;
+}
+
+/* The region of other memory that has these bytes, or will; NULL: none. */
+static const struct stack_region *region_of(const struct snapshot *snapshot, uint64_t address,
+					    uint32_t nr_bytes)
+{
+	for (unsigned int i = 0; i < snapshot->nr_regions; i++) {
+		const struct stack_region *region = &snapshot->regions[i];
+
+		if (region->kind != REGION_STACK && address >= region->start &&
+		    address - region->start < region->nr_bytes &&
+		    region->nr_bytes - (address - region->start) >= nr_bytes)
+			return region;
+	}
+	return NULL;
 }
 
 static void miss_objects(const struct v8 *v8, const struct snapshot *snapshot, uint64_t function,
 			 struct wanted_memory *missing)
 {
+	const struct stack_region *region = region_of(snapshot, function, v8_function_bytes(v8));
 	uint64_t word, shared;
 
-	miss(snapshot, function, v8_function_bytes(v8), missing);
-	if (!snapshot_read_any(snapshot, function + v8->shared, &word, sizeof(word)))
+	if (!region)
+		wanted_memory_add(missing, function, v8_function_bytes(v8));
+	if (!region || region->kind != REGION_WANTED)
 		return;
+	memcpy(&word, snapshot->bytes + region->offset + (function - region->start) + v8->shared,
+	       sizeof(word));
 	shared = v8_object(word);
-	if (shared)
-		miss(snapshot, shared, v8_shared_bytes(v8), missing);
+	if (shared && !region_of(snapshot, shared, v8_shared_bytes(v8)))
+		wanted_memory_add(missing, shared, v8_shared_bytes(v8));
 }
 
-/*
- * Functions of C++ use the register for something else. So the chain is looked for in this many
- * words at the top of the stack, too: functions that C++ calls were there at the last sample,
- * mostly, and are wanted.
- */
-#define WORDS_SEARCHED 256
-#define FRAMES_MAX     64
+#define FRAMES_MAX 64
 
-/* The chain of frame pointers from `fp` on. */
-static void miss_of_chain(const struct v8 *v8, const struct snapshot *snapshot, uint64_t fp,
-			  struct wanted_memory *missing)
+/* The functions with frames in the chain of frame pointers from `fp` on; how many there are. */
+static int miss_of_chain(const struct v8 *v8, const struct snapshot *snapshot,
+			 const struct words *stack, uint64_t fp, struct wanted_memory *missing)
 {
-	for (int nr = 0; nr < FRAMES_MAX; nr++) {
-		uint64_t function = function_of(v8, snapshot, fp), next;
+	uint64_t last = 0;
+	int nr_found = 0;
 
-		if (function)
+	for (int nr = 0; nr < FRAMES_MAX; nr++) {
+		uint64_t function = called_function_of(v8, stack, fp), next;
+
+		nr_found += function != 0;
+		/* It calls itself. */
+		if (function && function != last)
 			miss_objects(v8, snapshot, function, missing);
-		if (!snapshot_read(snapshot, fp, &next, sizeof(next)) || next <= fp ||
-		    next % sizeof(uint64_t))
-			return;
+		last = function;
+		if (!word_at(stack, fp, &next) || next <= fp || next % sizeof(uint64_t))
+			return nr_found;
 		fp = next;
 	}
+	return nr_found;
 }
 
-static bool is_link(const struct snapshot *snapshot, uint64_t at)
+static bool is_link(const struct words *stack, uint64_t at)
 {
 	uint64_t next, caller;
 
-	return snapshot_read(snapshot, at, &next, sizeof(next)) && next > at &&
-	       next % sizeof(uint64_t) == 0 &&
-	       snapshot_read(snapshot, next, &caller, sizeof(caller));
+	return word_at(stack, at, &next) && next > at && next % sizeof(uint64_t) == 0 &&
+	       word_at(stack, next, &caller);
 }
 
-/* The lowest link of a function's frame in the words at the top of the stack; 0: there is none. */
-static uint64_t search(const struct v8 *v8, const struct snapshot *snapshot, uint64_t sp)
+/*
+ * C++ without frame pointers uses that register for something else. Then the chain is looked for in
+ * this many words at the top of the stack: functions that it calls were there at the last sample,
+ * mostly, and are wanted.
+ */
+#define WORDS_SEARCHED 256
+
+/* The lowest link of a function's frame there; 0: there is none. */
+static uint64_t search(const struct v8 *v8, const struct words *stack, uint64_t sp)
 {
-	const struct stack_region *region = snapshot->regions;
-	uint64_t words[WORDS_SEARCHED];
-	uint64_t from = sp - region->start;
-	size_t nr;
-
-	if (!snapshot->nr_regions || from >= region->nr_bytes)
-		return 0;
-	nr = (region->nr_bytes - from) / sizeof(*words);
-	nr = nr < WORDS_SEARCHED ? nr : WORDS_SEARCHED;
-	memcpy(words, snapshot->bytes + region->offset + from, nr * sizeof(*words));
-	for (size_t i = 0; i < nr; i++) {
-		uint64_t at = sp + i * sizeof(*words);
-
-		/* Most words are no address of this stack. */
-		if (words[i] > at && words[i] - region->start < region->nr_bytes &&
-		    is_link(snapshot, at) && function_of(v8, snapshot, at))
+	for (uint64_t at = sp; at < sp + WORDS_SEARCHED * sizeof(uint64_t);
+	     at += sizeof(uint64_t)) {
+		if (is_link(stack, at) && called_function_of(v8, stack, at))
 			return at;
 	}
 	return 0;
@@ -259,15 +295,19 @@ bool v8_find_missing(const struct v8 *v8, const struct snapshot *snapshot,
 		     struct wanted_memory *missing)
 {
 	const struct arch_regs *numbers = arch_regs(snapshot->arch);
-	uint64_t sp, fp, found;
+	const struct stack_region *region = snapshot->regions;
+	struct words stack;
+	uint64_t sp, fp;
 
-	if (!regs_get(&snapshot->regs, numbers->sp, &sp) ||
+	if (!snapshot->nr_regions || region->kind != REGION_STACK ||
+	    !regs_get(&snapshot->regs, numbers->sp, &sp) ||
 	    !regs_get(&snapshot->regs, numbers->fp, &fp))
 		return false;
-	if (fp >= sp && is_link(snapshot, fp))
-		miss_of_chain(v8, snapshot, fp, missing);
-	found = search(v8, snapshot, sp);
-	if (found && found != fp)
-		miss_of_chain(v8, snapshot, found, missing);
+	stack = (struct words){snapshot->bytes + region->offset, region->start, region->nr_bytes};
+	if (fp < sp || !is_link(&stack, fp) || !miss_of_chain(v8, snapshot, &stack, fp, missing)) {
+		fp = search(v8, &stack, sp);
+		if (fp)
+			miss_of_chain(v8, snapshot, &stack, fp, missing);
+	}
 	return missing->nr > 0;
 }

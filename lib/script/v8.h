@@ -17,6 +17,8 @@ struct snapshot;
 struct v8 {
 	/* Its builtin functions, in its module: addresses in the file. */
 	uint64_t builtins_start, builtins_end;
+	/* All code of its module, in memory, and an address there less that in the file. */
+	uint64_t code_start, code_end, bias;
 	int32_t fp_function, fp_context; /* from the frame pointer of a function */
 	/* Likewise, of one that is interpreted: its bytecodes, and at which of them it is. */
 	int32_t fp_bytecodes, fp_offset;

@@ -191,9 +191,10 @@ static bool load_as(struct space *space, uint64_t function, bool is_long, uint64
 static bool find_builtins(struct space *space, const struct script_module *module, struct v8 *v8,
 			  bool *is_early)
 {
+	const struct mapping *code = space_find(space, module->exports[EXPORT_BUILTINS]);
 	uint64_t start, nr_bytes;
 
-	if (!load_as(space, module->exports[EXPORT_BUILTINS], true, &start) ||
+	if (!code || !load_as(space, module->exports[EXPORT_BUILTINS], true, &start) ||
 	    !load_as(space, module->exports[EXPORT_BUILTINS_BYTES], false, &nr_bytes))
 		return false;
 	*is_early = !start || !nr_bytes;
@@ -201,6 +202,9 @@ static bool find_builtins(struct space *space, const struct script_module *modul
 		return false;
 	v8->builtins_start = start - module->bias;
 	v8->builtins_end = v8->builtins_start + nr_bytes;
+	v8->code_start = code->start;
+	v8->code_end = code->end;
+	v8->bias = module->bias;
 	return true;
 }
 

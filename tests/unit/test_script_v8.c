@@ -382,6 +382,28 @@ TEST(v8_walk, finds_what_is_missing_from_the_stack_alone)
 	snapshot_release(&stack.snapshot);
 }
 
+/* Where a function of a script is called from, the code of its module has builtins alone. */
+TEST(v8_walk, misses_nothing_of_frames_that_were_called_by_c_plus_plus)
+{
+	struct v8 in_memory = v8;
+	struct stack stack = make_stack();
+	struct wanted_memory missing = {.nr = 0};
+
+	in_memory.bias = 0x550000000000;
+	in_memory.code_start = in_memory.bias + BUILTINS - 0x1000;
+	in_memory.code_end = in_memory.bias + BUILTINS + 0x2000;
+	put_functions(&stack);
+	put(&stack, stack.natives[2].sp - 16, stack.natives[3].sp - 16);
+	put(&stack, stack.natives[2].sp - 8, in_memory.bias + BUILTINS + 8);
+	put(&stack, stack.natives[3].sp - 8, in_memory.bias + BUILTINS - 8);
+	put(&stack, stack.natives[4].sp - 8, in_memory.bias + BUILTINS + 0x1000);
+	assert_true(v8_find_missing(&in_memory, &stack.snapshot, &missing));
+	assert_int_equal(missing.nr, 1);
+	assert_int_equal(missing.at[0].start, (uintptr_t)&stack.objects[0]);
+	assert_int_equal(missing.at[0].nr_bytes, v8_function_bytes(&v8));
+	snapshot_release(&stack.snapshot);
+}
+
 /* Any bytes may be on a stack. */
 TEST(v8_walk, ends_whatever_is_on_the_stack)
 {
