@@ -84,9 +84,13 @@ struct pprof {
 	struct numbering functions;
 	uint32_t *function_of_place; /* by place, among those */
 	struct metric_sums sums;
-	bool counted;			 /* samples have calls, too, after the values of sums */
-	bool *used_by_calls;		 /* by node: counted calls are there */
-	struct numbering entries;	 /* of frames: functions counted where they begin */
+	bool counted; /* samples have calls, too, after the values of sums */
+	/*
+	 * Of nodes of paths, then of the frames of functions that were counted where they begin,
+	 * then unknown_location(). Parca refuses a file if its ids are not 1, 2, 3, … in order.
+	 */
+	struct numbering locations;
+	struct numbering mappings;	 /* of modules */
 	struct buf message, inner, text; /* scratch */
 };
 
@@ -114,13 +118,29 @@ static void write_value_type(struct pprof *pprof, unsigned int field, const char
 
 /* --- samples --- */
 
-/* Leaf first; ids are nodes + 1, for 0 means "none". */
+/* Ids count from 1, as 0 means "none". */
+static uint64_t location_id(struct pprof *pprof, uint32_t location)
+{
+	return (uint64_t)numbering_of(&pprof->locations, location) + 1;
+}
+
+/* Callers first. */
+static void number_path_locations(struct pprof *pprof)
+{
+	const struct stack_trie *paths = pprof->extract->paths;
+	uint32_t nr_paths = stack_trie_nr(paths);
+
+	for (uint32_t path = 1; path < nr_paths; path++)
+		numbering_of(&pprof->locations, stack_trie_frame(paths, (struct stack_id){path}).v);
+}
+
+/* Leaf first. */
 static void append_locations(struct pprof *pprof, struct stack_id path)
 {
 	const struct stack_trie *paths = pprof->extract->paths;
 
 	for (; path.v != STACK_EMPTY.v; path = stack_trie_parent(paths, path))
-		buf_append_uleb(&pprof->inner, (uint64_t)stack_trie_frame(paths, path).v + 1);
+		buf_append_uleb(&pprof->inner, location_id(pprof, stack_trie_frame(paths, path).v));
 	protobuf_message(&pprof->message, SAMPLE_LOCATION_ID, &pprof->inner);
 	buf_clear(&pprof->inner);
 }
@@ -213,32 +233,27 @@ static uint32_t unknown_callee(const struct pprof *pprof)
 	return (uint32_t)pprof->extract->expansion->nr_labels;
 }
 
-/* Ids of these locations follow those of the nodes of paths. */
-static uint64_t entry_location_id(const struct pprof *pprof, uint32_t number)
+/* These follow the nodes of paths. */
+static uint32_t entry_location(const struct pprof *pprof, uint32_t frame)
 {
-	return (uint64_t)path_nr_frame_nodes(pprof->extract->expansion) + 1 + number;
+	return path_nr_frame_nodes(pprof->extract->expansion) + frame;
 }
 
-/* The id after those of all frames. */
-static uint64_t unknown_location_id(const struct pprof *pprof)
+/* The last one, after those of all frames. */
+static uint32_t unknown_location(const struct pprof *pprof)
 {
-	return entry_location_id(pprof, (uint32_t)pprof->extract->profile->nr_frames);
+	return entry_location(pprof, (uint32_t)pprof->extract->profile->nr_frames);
 }
 
 static void append_count_locations(struct pprof *pprof, const struct count_stack *stack)
 {
-	if (stack->callee.v == COUNT_NO_CALLEE.v) {
-		buf_append_uleb(&pprof->inner, unknown_location_id(pprof));
-		(void)numbering_of(&pprof->functions, unknown_callee(pprof));
-	} else {
-		uint32_t number = numbering_of(&pprof->entries, stack->callee.v);
+	uint32_t callee = stack->callee.v == COUNT_NO_CALLEE.v
+				  ? unknown_location(pprof)
+				  : entry_location(pprof, stack->callee.v);
 
-		buf_append_uleb(&pprof->inner, entry_location_id(pprof, number));
-	}
-	if (stack->caller.v != COUNT_NO_CALLER.v) {
-		buf_append_uleb(&pprof->inner, (uint64_t)stack->caller.v + 1);
-		pprof->used_by_calls[stack->caller.v] = true;
-	}
+	buf_append_uleb(&pprof->inner, location_id(pprof, callee));
+	if (stack->caller.v != COUNT_NO_CALLER.v)
+		buf_append_uleb(&pprof->inner, location_id(pprof, stack->caller.v));
 	protobuf_message(&pprof->message, SAMPLE_LOCATION_ID, &pprof->inner);
 	buf_clear(&pprof->inner);
 }
@@ -342,19 +357,43 @@ static void append_line(struct pprof *pprof, const struct level *level)
 	buf_clear(&pprof->inner);
 }
 
-/* Where there is no code there is no mapping either. */
-static void append_address(struct pprof *pprof, const struct code_address *where)
+static uint64_t mapping_id(struct pprof *pprof, struct module_id module)
+{
+	return (uint64_t)numbering_of(&pprof->mappings, module.v) + 1;
+}
+
+/* NULL: there is no code. */
+static const struct code_address *location_address(const struct pprof *pprof, uint32_t location)
+{
+	const struct extract *extract = pprof->extract;
+	uint32_t nr_nodes = path_nr_frame_nodes(extract->expansion);
+
+	if (location < nr_nodes)
+		return path_frame_address(extract->expansion, location);
+	return location == unknown_location(pprof)
+		       ? NULL
+		       : &extract->profile->frames[location - nr_nodes].where;
+}
+
+/* The module of an address; false: none that is known. */
+static bool find_module(const struct pprof *pprof, const struct code_address *where,
+			struct module_id *module)
 {
 	const struct module_table *modules = pprof->extract->profile->modules;
-	struct module_id id = module_table_first(modules, where->module);
-	uint64_t *limit = &pprof->limit_of_module[id.v];
+
+	if (!where)
+		return false;
+	*module = module_table_first(modules, where->module);
+	return module_table_get(modules, *module)->kind != MODULE_KIND_UNKNOWN;
+}
+
+static void append_address(struct pprof *pprof, const struct code_address *where)
+{
+	struct module_id module;
 
 	protobuf_uint(&pprof->message, LOCATION_ADDRESS, where->address);
-	if (module_table_get(modules, id)->kind == MODULE_KIND_UNKNOWN)
-		return;
-	if (where->address >= *limit)
-		*limit = where->address == UINT64_MAX ? UINT64_MAX : where->address + 1;
-	protobuf_uint(&pprof->message, LOCATION_MAPPING_ID, (uint64_t)id.v + 1);
+	if (find_module(pprof, where, &module))
+		protobuf_uint(&pprof->message, LOCATION_MAPPING_ID, mapping_id(pprof, module));
 }
 
 static void write_location(struct pprof *pprof, uint32_t node)
@@ -364,7 +403,7 @@ static void write_location(struct pprof *pprof, uint32_t node)
 	const struct level *levels;
 	uint32_t nr_levels;
 
-	protobuf_uint(&pprof->message, LOCATION_ID, (uint64_t)node + 1);
+	protobuf_uint(&pprof->message, LOCATION_ID, location_id(pprof, node));
 	if (where)
 		append_address(pprof, where);
 	levels = path_frame_levels(expansion, node, &nr_levels);
@@ -374,13 +413,13 @@ static void write_location(struct pprof *pprof, uint32_t node)
 }
 
 /* The function itself at the line of its definition, whatever is inlined at its beginning. */
-static void write_entry_location(struct pprof *pprof, uint32_t number)
+static void write_entry_location(struct pprof *pprof, uint32_t frame)
 {
 	const struct expansion *expansion = pprof->extract->expansion;
-	uint32_t frame = pprof->entries.ids[number];
 	uint32_t label = expansion_outermost(expansion, (struct frame_id){frame})->label;
 
-	protobuf_uint(&pprof->message, LOCATION_ID, entry_location_id(pprof, number));
+	protobuf_uint(&pprof->message, LOCATION_ID,
+		      location_id(pprof, entry_location(pprof, frame)));
 	append_address(pprof, &pprof->extract->profile->frames[frame].where);
 	protobuf_uint(&pprof->inner, LINE_FUNCTION_ID, function_id(pprof, label));
 	protobuf_uint(&pprof->inner, LINE_LINE, extract_function_line(pprof->extract, label));
@@ -391,44 +430,75 @@ static void write_entry_location(struct pprof *pprof, uint32_t number)
 
 static void write_unknown_location(struct pprof *pprof)
 {
-	protobuf_uint(&pprof->message, LOCATION_ID, unknown_location_id(pprof));
+	protobuf_uint(&pprof->message, LOCATION_ID, location_id(pprof, unknown_location(pprof)));
 	protobuf_uint(&pprof->inner, LINE_FUNCTION_ID, function_id(pprof, unknown_callee(pprof)));
 	protobuf_message(&pprof->message, LOCATION_LINE, &pprof->inner);
 	buf_clear(&pprof->inner);
 	end_message(pprof, PROFILE_LOCATION);
 }
 
-/* Nodes that are in no path, then entries and callees without a node. */
-static void write_count_locations(struct pprof *pprof, const bool *written)
+/* The process that used most, or the first where threads are merged. */
+static const struct profile_process *main_process(const struct extract *extract)
 {
-	uint32_t nr_nodes = path_nr_frame_nodes(pprof->extract->expansion);
+	const struct lane *heaviest = &extract->lanes[extract_heaviest_lane(extract)];
+	uint32_t process = heaviest->process == PROCESS_NONE ? 0 : heaviest->process;
 
-	for (uint32_t node = 0; node < nr_nodes; node++) {
-		if (pprof->used_by_calls[node] && !written[node])
-			write_location(pprof, node);
+	return &extract->profile->processes[process];
+}
+
+/* Its program, if any sample was taken there: readers take the first mapping for it. */
+static uint32_t main_module(const struct extract *extract)
+{
+	const struct profile *profile = extract->profile;
+	const char *exe = profile_str(profile, main_process(extract)->exe);
+	uint32_t nr = module_table_nr(profile->modules);
+
+	for (uint32_t id = 0; id < nr; id++) {
+		if (strcmp(module_table_get(profile->modules, (struct module_id){id})->path, exe) ==
+		    0)
+			return id;
 	}
-	for (uint32_t i = 0; i < pprof->entries.nr; i++)
-		write_entry_location(pprof, i);
-	if (numbering_has(&pprof->functions, unknown_callee(pprof)))
-		write_unknown_location(pprof);
+	return 0;
+}
+
+/* Those of all locations, the program's first. */
+static void number_mappings(struct pprof *pprof)
+{
+	uint32_t nr = module_table_nr(pprof->extract->profile->modules);
+	uint32_t first = main_module(pprof->extract);
+
+	for (uint32_t i = 0; i < pprof->locations.nr; i++) {
+		const struct code_address *where = location_address(pprof, pprof->locations.ids[i]);
+		struct module_id module;
+
+		if (!find_module(pprof, where, &module))
+			continue;
+		if (where->address >= pprof->limit_of_module[module.v])
+			pprof->limit_of_module[module.v] =
+				where->address == UINT64_MAX ? UINT64_MAX : where->address + 1;
+	}
+	if (nr && pprof->limit_of_module[first])
+		numbering_of(&pprof->mappings, first);
+	for (uint32_t id = 0; id < nr; id++) {
+		if (pprof->limit_of_module[id])
+			numbering_of(&pprof->mappings, id);
+	}
 }
 
 static void write_locations(struct pprof *pprof)
 {
-	const struct extract *extract = pprof->extract;
-	uint32_t nr_paths = stack_trie_nr(extract->paths);
-	bool *written = xcalloc(path_nr_frame_nodes(extract->expansion), sizeof(*written));
+	uint32_t nr_nodes = path_nr_frame_nodes(pprof->extract->expansion);
 
-	for (uint32_t path = 1; path < nr_paths; path++) {
-		uint32_t node = stack_trie_frame(extract->paths, (struct stack_id){path}).v;
+	for (uint32_t i = 0; i < pprof->locations.nr; i++) {
+		uint32_t location = pprof->locations.ids[i];
 
-		if (!written[node])
-			write_location(pprof, node);
-		written[node] = true;
+		if (location < nr_nodes)
+			write_location(pprof, location);
+		else if (location < unknown_location(pprof))
+			write_entry_location(pprof, location - nr_nodes);
+		else
+			write_unknown_location(pprof);
 	}
-	if (pprof->counted)
-		write_count_locations(pprof, written);
-	free(written);
 }
 
 /*
@@ -490,7 +560,7 @@ static void write_mapping(struct pprof *pprof, uint32_t id)
 	const struct module *module =
 		module_table_get(pprof->extract->profile->modules, (struct module_id){id});
 
-	protobuf_uint(&pprof->message, MAPPING_ID, (uint64_t)id + 1);
+	protobuf_uint(&pprof->message, MAPPING_ID, mapping_id(pprof, (struct module_id){id}));
 	protobuf_uint(&pprof->message, MAPPING_MEMORY_LIMIT, pprof->limit_of_module[id]);
 	protobuf_uint(&pprof->message, MAPPING_FILENAME, string(pprof, module->path));
 	protobuf_uint(&pprof->message, MAPPING_BUILD_ID, build_id_string(pprof, module));
@@ -501,42 +571,10 @@ static void write_mapping(struct pprof *pprof, uint32_t id)
 	end_message(pprof, PROFILE_MAPPING);
 }
 
-/* The process that used most, or the first where threads are merged. */
-static const struct profile_process *main_process(const struct extract *extract)
-{
-	const struct lane *heaviest = &extract->lanes[extract_heaviest_lane(extract)];
-	uint32_t process = heaviest->process == PROCESS_NONE ? 0 : heaviest->process;
-
-	return &extract->profile->processes[process];
-}
-
-/* Its program, if any sample was taken there: readers take the first mapping for it. */
-static uint32_t main_module(const struct extract *extract)
-{
-	const struct profile *profile = extract->profile;
-	const char *exe = profile_str(profile, main_process(extract)->exe);
-	uint32_t nr = module_table_nr(profile->modules);
-
-	for (uint32_t id = 0; id < nr; id++) {
-		if (strcmp(module_table_get(profile->modules, (struct module_id){id})->path, exe) ==
-		    0)
-			return id;
-	}
-	return 0;
-}
-
 static void write_mappings(struct pprof *pprof)
 {
-	const struct profile *profile = pprof->extract->profile;
-	uint32_t nr = module_table_nr(profile->modules);
-	uint32_t first = main_module(pprof->extract);
-
-	if (nr && pprof->limit_of_module[first])
-		write_mapping(pprof, first);
-	for (uint32_t id = 0; id < nr; id++) {
-		if (id != first && pprof->limit_of_module[id])
-			write_mapping(pprof, id);
-	}
+	for (uint32_t i = 0; i < pprof->mappings.nr; i++)
+		write_mapping(pprof, pprof->mappings.ids[i]);
 }
 
 /* --- the whole --- */
@@ -651,14 +689,15 @@ void write_pprof(const struct extract *extract, struct sink *sink)
 	find_functions_of_places(&pprof);
 	numbering_init(&pprof.functions,
 		       first_place(&pprof) + (uint32_t)extract->expansion->nr_places);
-	numbering_init(&pprof.entries, extract->profile->nr_frames);
-	pprof.used_by_calls =
-		xcalloc(path_nr_frame_nodes(extract->expansion), sizeof(*pprof.used_by_calls));
+	numbering_init(&pprof.locations, (size_t)unknown_location(&pprof) + 1);
+	numbering_init(&pprof.mappings, nr_modules);
 	pprof.counted = extract->counts->state == COUNTS_KNOWN;
 	metric_sums_init(&pprof.sums, extract);
 	write_head(&pprof);
+	number_path_locations(&pprof);
 	write_samples(&pprof);
 	write_counts(&pprof);
+	number_mappings(&pprof);
 	write_locations(&pprof);
 	write_functions(&pprof);
 	write_mappings(&pprof);
@@ -666,10 +705,10 @@ void write_pprof(const struct extract *extract, struct sink *sink)
 	gzip_write(sink, pprof.out.bytes, pprof.out.nr_bytes);
 	strtab_free(pprof.strings);
 	free(pprof.limit_of_module);
-	free(pprof.used_by_calls);
 	free(pprof.function_of_place);
 	numbering_release(&pprof.functions);
-	numbering_release(&pprof.entries);
+	numbering_release(&pprof.locations);
+	numbering_release(&pprof.mappings);
 	metric_sums_release(&pprof.sums);
 	buf_release(&pprof.out);
 	buf_release(&pprof.message);

@@ -129,12 +129,12 @@ TEST(pprof, merged_counts)
 		     "10=2000000 11{1=3 2=4 }\n"     /* duration; period: wall, nanoseconds … */
 		     "12=1000000 13=5 14=1 "	     /* … 1 ms; comment: the command */
 		     "2{1[2 1] 2[5] 3{1=6 2=5 } }\n" /* leaf first; process prog */
-		     "4{1=1 3=2 2=2 4{1=1 2=7 } }\n" /* main at line 7 */
-		     "4{1=2 3=3 2=2 4{1=2 2=3 } 4{1=3 2=20 } }\n" /* square in work */
+		     "4{1=1 3=2 2=1 4{1=1 2=7 } }\n" /* main at line 7 */
+		     "4{1=2 3=3 2=1 4{1=2 2=3 } 4{1=3 2=20 } }\n" /* square in work */
 		     "5{1=1 2=7 3=7 4=8 5=1 }\n"
 		     "5{1=2 2=9 3=9 4=10 5=1 }\n"
 		     "5{1=3 2=11 3=11 4=12 5=1 }\n"
-		     "3{1=2 3=4 5=13 7=1 8=1 9=1 10=1 }\n"
+		     "3{1=1 3=4 5=13 7=1 8=1 9=1 10=1 }\n"
 		     "6''\n6'samples'\n6'count'\n6'wall'\n6'nanoseconds'\n6'prog'\n"
 		     "6'process'\n6'main'\n6'm.c'\n6'square'\n6'v.h'\n6'work'\n"
 		     "6'w.c'\n6'/bin/prog'\n");
@@ -159,9 +159,9 @@ TEST(pprof, all_metrics_without_labels)
 		     "10=7000000 11{1=5 2=4 }\n12=1000000 13=8 14=3 "
 		     "2{1[1] 2[3 7000000 7000016 7 9] }\n" /* samples, cpu, wall, runq, blocked */
 		     "2{1[2] 2[1 0 5 0 5] }\n"
-		     "4{1=1 3=2 2=2 4{1=1 } }\n4{1=2 3=4 2=2 4{1=2 } }\n"
+		     "4{1=1 3=2 2=1 4{1=1 } }\n4{1=2 3=4 2=1 4{1=2 } }\n"
 		     "5{1=1 2=9 3=9 }\n5{1=2 2=10 3=10 }\n"
-		     "3{1=2 3=5 5=11 7=1 8=1 9=1 10=1 }\n"
+		     "3{1=1 3=5 5=11 7=1 8=1 9=1 10=1 }\n"
 		     "6''\n6'samples'\n6'count'\n6'cpu'\n6'nanoseconds'\n6'wall'\n6'runq'\n"
 		     "6'blocked'\n6'prog'\n6'f'\n6'g'\n6'/bin/prog'\n");
 	profile_free(profile);
@@ -186,9 +186,9 @@ TEST(pprof, memory)
 		     "10=8192 11{1=13 2=4 }\n12=1 13=14 14=6 " /* inuse_space first */
 		     "2{1[1] 2[2 150 1 50 2 150 1 50 1 100] }\n"
 		     "2{1[2] 2[1 31 1 31 0 0 1 31 0 0] }\n" /* as large a part of 10 is a sample */
-		     "4{1=1 3=2 2=2 4{1=1 } }\n4{1=2 3=3 2=2 4{1=2 } }\n"
+		     "4{1=1 3=2 2=1 4{1=1 } }\n4{1=2 3=3 2=1 4{1=2 } }\n"
 		     "5{1=1 2=15 3=15 }\n5{1=2 2=16 3=16 }\n"
-		     "3{1=2 3=4 5=17 7=1 8=1 9=1 10=1 }\n"
+		     "3{1=1 3=4 5=17 7=1 8=1 9=1 10=1 }\n"
 		     "6''\n6'alloc_objects'\n6'count'\n6'alloc_space'\n6'bytes'\n"
 		     "6'inuse_objects'\n6'inuse_space'\n6'peak_objects'\n6'peak_space'\n"
 		     "6'leaked_objects'\n6'leaked_space'\n6'temporary_objects'\n"
@@ -217,10 +217,10 @@ TEST(pprof, time_of_threads)
 		     "3{1=13 3=100 } }\n"
 		     "2{1[2] 2[0 2000000 2000000 0 0] 3{1=10 2=8 } 3{1=11 2=8 } 3{1=12 3=100 } "
 		     "3{1=13 3=100 } }\n"
-		     "4{1=1 3=2 2=2 4{1=1 } }\n"
+		     "4{1=1 3=2 2=1 4{1=1 } }\n"
 		     "4{1=2 4{1=2 } }\n" /* unattributed: no address, no mapping */
 		     "5{1=1 2=14 3=14 }\n5{1=2 2=15 3=15 }\n"
-		     "3{1=2 3=3 5=16 7=1 8=1 9=1 10=1 }\n"
+		     "3{1=1 3=3 5=16 7=1 8=1 9=1 10=1 }\n"
 		     "6''\n6'samples'\n6'count'\n6'cpu'\n6'nanoseconds'\n6'wall'\n6'runq'\n"
 		     "6'blocked'\n6'prog'\n6'mark at 0.000001s: half'\n6'process'\n6'thread'\n"
 		     "6'pid'\n6'tid'\n6'f'\n6'[unattributed]'\n6'/bin/prog'\n");
@@ -242,9 +242,9 @@ TEST(pprof, names_and_system_names)
 	assert_pprof(profile, &counts,
 		     "1{1=1 2=2 }\n10=2000000 11{1=3 2=4 }\n12=1000000 13=5 14=1 "
 		     "2{1[1] 2[1] 3{1=6 2=5 } }\n2{1[2] 2[1] 3{1=6 2=5 } }\n"
-		     "4{1=1 3=2 2=2 4{1=1 } }\n4{1=2 3=3 2=2 4{1=2 } }\n"
+		     "4{1=1 3=2 2=1 4{1=1 } }\n4{1=2 3=3 2=1 4{1=2 } }\n"
 		     "5{1=1 2=7 3=8 }\n5{1=2 2=9 3=10 }\n"
-		     "3{1=2 3=4 5=11 7=1 8=1 9=1 10=1 }\n"
+		     "3{1=1 3=4 5=11 7=1 8=1 9=1 10=1 }\n"
 		     "6''\n6'samples'\n6'count'\n6'wall'\n6'nanoseconds'\n6'prog'\n"
 		     "6'process'\n6'max'\n6'_Z3maxIiET_S0_S0_'\n6'min'\n6'min<int>(int)'\n"
 		     "6'/bin/prog'\n");
@@ -264,8 +264,8 @@ TEST(pprof, functions_of_scripts_have_no_system_name)
 	profile = made_end(&made);
 	assert_pprof(profile, &counts,
 		     "1{1=1 2=2 }\n10=1000000 11{1=3 2=4 }\n12=1000000 13=5 14=1 "
-		     "2{1[1] 2[1] 3{1=6 2=5 } }\n4{1=1 3=2 2=2 4{1=1 2=3 } }\n"
-		     "5{1=1 2=7 4=8 5=1 }\n3{1=2 3=3 5=9 7=1 8=1 9=1 10=1 }\n"
+		     "2{1[1] 2[1] 3{1=6 2=5 } }\n4{1=1 3=2 2=1 4{1=1 2=3 } }\n"
+		     "5{1=1 2=7 4=8 5=1 }\n3{1=1 3=3 5=9 7=1 8=1 9=1 10=1 }\n"
 		     "6''\n6'samples'\n6'count'\n6'wall'\n6'nanoseconds'\n6'prog'\n"
 		     "6'process'\n6'<module>'\n6'/srv/app.py'\n6'/bin/app.py'\n");
 	profile_free(profile);
@@ -285,9 +285,9 @@ TEST(pprof, lines_in_another_file_are_of_a_function_there)
 	assert_pprof(profile, &counts,
 		     "1{1=1 2=2 }\n10=2000000 11{1=3 2=4 }\n12=1000000 13=5 14=1 "
 		     "2{1[1] 2[1] 3{1=6 2=5 } }\n2{1[2] 2[1] 3{1=6 2=5 } }\n"
-		     "4{1=1 3=2 2=2 4{1=1 2=10 } }\n4{1=2 3=3 2=2 4{1=2 2=65 } }\n"
+		     "4{1=1 3=2 2=1 4{1=1 2=10 } }\n4{1=2 3=3 2=1 4{1=2 2=65 } }\n"
 		     "5{1=1 2=7 3=7 4=8 5=1 }\n5{1=2 2=7 3=7 4=9 }\n"
-		     "3{1=2 3=4 5=10 7=1 8=1 9=1 10=1 }\n"
+		     "3{1=1 3=4 5=10 7=1 8=1 9=1 10=1 }\n"
 		     "6''\n6'samples'\n6'count'\n6'wall'\n6'nanoseconds'\n6'prog'\n"
 		     "6'process'\n6'get'\n6'tables.nim'\n6'tableimpl.nim'\n6'/bin/prog'\n");
 	profile_free(profile);
@@ -308,10 +308,10 @@ TEST(pprof, the_program_comes_first)
 		     "1{1=1 2=2 }\n10=1000000 11{1=3 2=4 }\n12=1000000 13=5 14=1 "
 		     "2{1[3 2 1] 2[1] 3{1=6 2=5 } }\n"
 		     "4{1=1 3=2 2=2 4{1=1 } }\n"
-		     "4{1=2 3=3 2=3 4{1=2 } }\n"
+		     "4{1=2 3=3 2=1 4{1=2 } }\n"
 		     "4{1=3 4{1=3 } }\n" /* no address, no mapping */
 		     "5{1=1 2=7 3=7 }\n5{1=2 2=8 3=8 }\n5{1=3 2=9 3=9 }\n"
-		     "3{1=3 3=4 5=10 7=1 8=1 9=1 10=1 }\n"
+		     "3{1=1 3=4 5=10 7=1 8=1 9=1 10=1 }\n"
 		     "3{1=2 3=3 5=11 7=1 8=1 9=1 10=1 }\n"
 		     "6''\n6'samples'\n6'count'\n6'wall'\n6'nanoseconds'\n6'prog'\n"
 		     "6'process'\n6'start'\n6'main'\n6'[9 frames left out]'\n"
@@ -331,21 +331,21 @@ TEST(pprof, exact_calls)
 		     "10=5000000 11{1=5 2=4 }\n"
 		     "12=1000000 13=9 14=3 " /* the default is still cpu */
 		     "2{1[2 1] 2[1 5000000 5000000 0 0 0] 3{1=10 2=9 } }\n"
-		     "2{1[24] 2[0 0 0 0 0 4] 3{1=10 2=9 } }\n"	 /* work: 10 … */
-		     "2{1[24 1] 2[0 0 0 0 0 6] 3{1=10 2=9 } }\n" /* … 6 of which are main's */
-		     "2{1[29 4] 2[0 0 0 0 0 3] 3{1=10 2=9 } }\n" /* main calls what is not known */
-		     "2{1[25] 2[0 0 0 0 0 2] 3{1=10 2=9 } }\n"	 /* rare */
-		     "4{1=1 3=2 2=2 4{1=2 2=7 } }\n"
-		     "4{1=2 3=3 2=2 4{1=3 2=20 } }\n"
-		     "4{1=4 3=5 2=2 4{1=2 2=8 } }\n"  /* a call that is in no sample */
-		     "4{1=24 3=4 2=2 4{1=3 2=1 } }\n" /* work, not what is inlined there */
-		     "4{1=25 3=6 2=2 4{1=4 2=1 } }\n"
-		     "4{1=29 4{1=1 } }\n"
-		     "5{1=1 2=11 3=11 }\n5{1=2 2=12 3=12 4=13 5=1 }\n"
-		     "5{1=3 2=14 3=14 4=15 5=1 }\n5{1=4 2=16 3=16 4=17 5=1 }\n"
-		     "3{1=2 3=7 5=18 7=1 8=1 9=1 10=1 }\n"
+		     "2{1[3] 2[0 0 0 0 0 4] 3{1=10 2=9 } }\n"	/* work: 10 … */
+		     "2{1[3 1] 2[0 0 0 0 0 6] 3{1=10 2=9 } }\n" /* … 6 of which are main's */
+		     "2{1[4 5] 2[0 0 0 0 0 3] 3{1=10 2=9 } }\n" /* main calls what is not known */
+		     "2{1[6] 2[0 0 0 0 0 2] 3{1=10 2=9 } }\n"	/* rare */
+		     "4{1=1 3=2 2=1 4{1=1 2=7 } }\n"
+		     "4{1=2 3=3 2=1 4{1=2 2=20 } }\n"
+		     "4{1=3 3=4 2=1 4{1=2 2=1 } }\n" /* work, not what is inlined there */
+		     "4{1=4 4{1=3 } }\n"
+		     "4{1=5 3=5 2=1 4{1=1 2=8 } }\n" /* a call that is in no sample */
+		     "4{1=6 3=6 2=1 4{1=4 2=1 } }\n"
+		     "5{1=1 2=11 3=11 4=12 5=1 }\n5{1=2 2=13 3=13 4=14 5=1 }\n"
+		     "5{1=3 2=15 3=15 }\n5{1=4 2=16 3=16 4=17 5=1 }\n"
+		     "3{1=1 3=7 5=18 7=1 8=1 9=1 10=1 }\n"
 		     "6''\n6'samples'\n6'count'\n6'cpu'\n6'nanoseconds'\n6'wall'\n6'runq'\n"
-		     "6'blocked'\n6'calls'\n6'prog'\n6'process'\n6'[unknown callee]'\n6'main'\n"
-		     "6'm.c'\n6'work'\n6'w.c'\n6'rare'\n6'r.c'\n6'/bin/prog'\n");
+		     "6'blocked'\n6'calls'\n6'prog'\n6'process'\n6'main'\n6'm.c'\n"
+		     "6'work'\n6'w.c'\n6'[unknown callee]'\n6'rare'\n6'r.c'\n6'/bin/prog'\n");
 	profile_free(profile);
 }
