@@ -38,6 +38,7 @@ struct export_options {
 	enum metric metric;
 	bool any_metric;   /* html: none was chosen, and that of the verdict goes before this one */
 	bool with_verdict; /* set by export_write() */
+	bool only_metric;  /* pprof: no other, and no exact counts: a series of a profile server */
 	enum export_weights weights;
 	enum export_threads threads;
 	bool fold_inlines; /* inlined frames count as the function they are inlined into */

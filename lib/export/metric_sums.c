@@ -57,6 +57,10 @@ static void choose_columns(struct metric_sums *sums, const struct extract *extra
 		sums->columns[0].metric = extract->options->metric;
 		return;
 	}
+	if (extract->options->only_metric) {
+		add_columns(sums, extract, extract->options->metric);
+		return;
+	}
 	/* Readers expect the number of samples first. */
 	add_columns(sums, extract, METRIC_SAMPLES);
 	for (int metric = 0; metric < METRIC_COUNT; metric++)
@@ -115,6 +119,14 @@ static struct metric_row row_of(const struct extract *extract, struct path_maker
 
 /* --- values --- */
 
+static bool has_values(const struct metric_sums *sums, const struct sample *sample)
+{
+	for (unsigned int i = 0; i < sums->nr_columns; i++)
+		if (sample_weight(sample, sums->columns[i].metric))
+			return true;
+	return false;
+}
+
 /* All that samples have in one walk. */
 static void add_samples(struct metric_sums *sums, const struct extract *extract,
 			struct path_maker *maker)
@@ -130,7 +142,7 @@ static void add_samples(struct metric_sums *sums, const struct extract *extract,
 		uint64_t *values;
 
 		progress_set(extract->options->progress, ++nr, extract->profile->nr_samples);
-		if (!observation.weight && !sample->nr)
+		if (!has_values(sums, sample))
 			continue;
 		row = row_of(extract, maker, sample);
 		values = values_of(sums, &row);

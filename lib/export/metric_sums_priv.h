@@ -30,9 +30,9 @@ struct metric_row {
 };
 
 /*
- * Whatever the recording has, whichever metric the options choose: that is only the default. Only
- * with EXPORT_WEIGHTS_SAMPLES it is the numbers of observations of that metric alone. Rows without
- * any value are left out.
+ * Whatever the recording has, whichever metric the options choose: that is only the default, unless
+ * it is to be the only one. With EXPORT_WEIGHTS_SAMPLES it is the numbers of observations of that
+ * metric alone. Rows without any value are left out.
  *
  * A group is a thread where threads are split, those of the processes of one name where they are
  * merged, and all threads by default.

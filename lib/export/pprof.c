@@ -613,13 +613,21 @@ static void write_types(struct pprof *pprof)
 static void write_period(struct pprof *pprof)
 {
 	const struct profile *profile = pprof->extract->profile;
+	const struct metric_column *only =
+		pprof->extract->options->only_metric ? &pprof->sums.columns[0] : NULL;
 
 	if (extract_is_memory(pprof->extract)) {
 		write_value_type(pprof, PROFILE_PERIOD_TYPE, "space", "bytes");
 		protobuf_uint(&pprof->out, PROFILE_PERIOD, heap_survey_mean(profile));
 		return;
 	}
-	write_value_type(pprof, PROFILE_PERIOD_TYPE, "wall", "nanoseconds");
+	if (only && !metric_is_time(only->metric)) {
+		write_value_type(pprof, PROFILE_PERIOD_TYPE, only->type, only->unit);
+		protobuf_uint(&pprof->out, PROFILE_PERIOD, 1);
+		return;
+	}
+	/* Profile servers know CPU time by this: process_cpu:cpu:nanoseconds:cpu:nanoseconds. */
+	write_value_type(pprof, PROFILE_PERIOD_TYPE, only ? only->type : "wall", "nanoseconds");
 	if (profile->meta.frequency_hz)
 		protobuf_uint(&pprof->out, PROFILE_PERIOD, NS_PER_SEC / profile->meta.frequency_hz);
 }
@@ -691,12 +699,13 @@ void write_pprof(const struct extract *extract, struct sink *sink)
 		       first_place(&pprof) + (uint32_t)extract->expansion->nr_places);
 	numbering_init(&pprof.locations, (size_t)unknown_location(&pprof) + 1);
 	numbering_init(&pprof.mappings, nr_modules);
-	pprof.counted = extract->counts->state == COUNTS_KNOWN;
+	pprof.counted = !extract->options->only_metric && extract->counts->state == COUNTS_KNOWN;
 	metric_sums_init(&pprof.sums, extract);
 	write_head(&pprof);
 	number_path_locations(&pprof);
 	write_samples(&pprof);
-	write_counts(&pprof);
+	if (pprof.counted)
+		write_counts(&pprof);
 	number_mappings(&pprof);
 	write_locations(&pprof);
 	write_functions(&pprof);

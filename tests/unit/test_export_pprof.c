@@ -196,6 +196,32 @@ TEST(pprof, memory)
 	profile_free(profile);
 }
 
+/* Nothing of other metrics, stacks and modules neither; and the type of the period is its own. */
+TEST(pprof, one_metric_alone)
+{
+	struct export_options blocked = {.metric = METRIC_BLOCKED, .only_metric = true};
+	struct export_options live = {.metric = METRIC_LIVE, .only_metric = true};
+	struct made made = made_begin();
+	struct profile *profile;
+
+	made_sample(&made, "libc.so!other;f", 1);
+	made_sample(&made, "g", 0)->blocked_ns = 5;
+	made_block(&made, "h", 50, 1, 1);
+	profile = made_end(&made);
+	assert_pprof(profile, &blocked,
+		     "1{1=1 2=2 }\n10=1001024 11{1=1 2=2 }\n12=1000000 13=3 14=1 "
+		     "2{1[1] 2[5] }\n4{1=1 3=4 2=1 4{1=1 } }\n5{1=1 2=4 3=4 }\n"
+		     "3{1=1 3=5 5=5 7=1 8=1 9=1 10=1 }\n"
+		     "6''\n6'blocked'\n6'nanoseconds'\n6'prog'\n6'g'\n6'/bin/prog'\n");
+	assert_pprof(profile, &live,
+		     "1{1=1 2=2 }\n1{1=3 2=4 }\n10=1001024 11{1=5 2=4 }\n12=1 13=6 14=3 "
+		     "2{1[1] 2[1 50] }\n4{1=1 3=5 2=1 4{1=1 } }\n5{1=1 2=7 3=7 }\n"
+		     "3{1=1 3=6 5=8 7=1 8=1 9=1 10=1 }\n"
+		     "6''\n6'inuse_objects'\n6'count'\n6'inuse_space'\n6'bytes'\n6'space'\n"
+		     "6'prog'\n6'h'\n6'/bin/prog'\n");
+	profile_free(profile);
+}
+
 TEST(pprof, time_of_threads)
 {
 	struct export_options split = {.threads = EXPORT_THREADS_SPLIT, .metric = METRIC_WALL};
