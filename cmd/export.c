@@ -15,6 +15,8 @@
 #include "cmd/export_values.h"
 #include "cmd/long_task.h"
 #include "cmd/machine_code.h"
+#include "cmd/push_options.h"
+#include "cmd/push_profile.h"
 #include "cmd/search_path.h"
 #include "export/export_file.h"
 #include "profile/profile.h"
@@ -28,6 +30,7 @@ struct export_args {
 	struct export_values values;
 	struct option_list source_paths;
 	bool idle, instructions;
+	struct push_options push;
 };
 
 #define AT(member) offsetof(struct export_args, member)
@@ -65,6 +68,8 @@ static const struct option_row rows[] = {
 	 .name = "asm",
 	 .offset = AT(instructions),
 	 .help = "html: with the instructions of the hottest functions (needs objdump)"},
+	{.type = OPTION_SECTION, .name = "Pushing (with --pprof)"},
+	PUSH_OPTION_ROWS(struct export_args, push),
 	FILTER_OPTION_ROWS(struct export_args, values.filter),
 	OPTIONS_END,
 };
@@ -118,6 +123,19 @@ static int check_sources(const struct export_args *args, enum export_kind kind, 
 	return 0;
 }
 
+static int check_push(const struct export_args *args, enum export_kind kind, struct err *err)
+{
+	if (!args->push.receiver)
+		return 0;
+	if (kind != EXPORT_PPROF)
+		return err_set(err, ERR_INVALID, "--push needs --pprof");
+	if (args->output)
+		return err_set(err, ERR_INVALID, "--push and -o: a directory is a receiver, too");
+	if (args->values.weights != EXPORT_WEIGHTS_VALUE)
+		return err_set(err, ERR_INVALID, "--push sends values: --weights is not for it");
+	return 0;
+}
+
 /* The command line, checked: ERR_INVALID when it makes no sense. */
 static int parse(struct export_args *args, int argc, char **argv, enum export_kind *kind,
 		 struct filter *filter, struct err *err)
@@ -140,8 +158,11 @@ static int parse(struct export_args *args, int argc, char **argv, enum export_ki
 	status = check_sources(args, *kind, err);
 	if (status)
 		return status;
+	status = check_push(args, *kind, err);
+	if (status)
+		return status;
 	format = export_format(*kind);
-	if (format->compressed && to_stdout(args) && isatty(STDOUT_FILENO))
+	if (format->compressed && !args->push.receiver && to_stdout(args) && isatty(STDOUT_FILENO))
 		return refuse_terminal(format, err);
 	status = filter_options_apply(&args->values.filter, filter, err);
 	return status ? status : filter_fits(filter, export_values_metric(&args->values), err);
@@ -191,14 +212,24 @@ static bool disassemble(const struct codes *codes, const struct code *code,
 	return code_disassemble(codes, code, disassembly, &why) == 0;
 }
 
+static int write_output(const struct export_args *args, enum export_kind kind,
+			const struct profile *profile, struct export_options options)
+{
+	struct long_task task;
+
+	options.progress = &task.progress;
+	if (to_stdout(args))
+		return write_stdout(kind, profile, &options, &task);
+	return write_file(kind, profile, &options, args->output, &task);
+}
+
 static int write_profile(const struct export_args *args, enum export_kind kind,
-			 const struct filter *filter)
+			 const struct filter *filter, const struct push_target *target)
 {
 	const struct source_maps maps = {.texts = args->source_paths.values,
 					 .nr = args->source_paths.nr};
 	struct export_options options = export_values_apply(&args->values, filter);
 	struct profile *profile;
-	struct long_task task;
 	int status = export_values_open(&args->values, export_format(kind)->all_metrics,
 					args->input, &profile, &options.metric);
 
@@ -207,11 +238,10 @@ static int write_profile(const struct export_args *args, enum export_kind kind,
 	options.idle = args->idle;
 	options.source_maps = &maps;
 	options.disassemble = args->instructions ? disassemble : NULL;
-	options.progress = &task.progress;
-	if (to_stdout(args))
-		status = write_stdout(kind, profile, &options, &task);
+	if (target->is_wanted)
+		status = push_profile(target, profile, &options, args->values.metric == NO_METRIC);
 	else
-		status = write_file(kind, profile, &options, args->output, &task);
+		status = write_output(args, kind, profile, options);
 	profile_free(profile);
 	return status;
 }
@@ -219,6 +249,7 @@ static int write_profile(const struct export_args *args, enum export_kind kind,
 static int run_export(const struct command *self, int argc, char **argv)
 {
 	struct export_args args = {.values.metric = NO_METRIC};
+	struct push_target target = {.is_wanted = false};
 	struct filter filter;
 	struct err err = ERR_INIT;
 	enum export_kind kind;
@@ -226,8 +257,11 @@ static int run_export(const struct command *self, int argc, char **argv)
 
 	if (parse(&args, argc, argv, &kind, &filter, &err))
 		status = usage_error(self, &err);
+	else if (push_options_apply(&args.push, &target, &err))
+		status = fail_or_usage_error(self, &err);
 	else
-		status = write_profile(&args, kind, &filter);
+		status = write_profile(&args, kind, &filter, &target);
+	push_target_release(&target);
 	options_release(rows, &args);
 	return status;
 }
@@ -243,7 +277,8 @@ const struct command command_export = {
 		"Examples:\n"
 		"  profc export --speedscope -o prog.speedscope.json\n"
 		"  profc export --folded | flamegraph.pl >prog.svg\n"
-		"  profc export --folded --metric blocked --thread '^worker'\n",
+		"  profc export --folded --metric blocked --thread '^worker'\n"
+		"  profc export --pprof --push pyroscope+http://localhost:4040 --label env=test\n",
 	.options = rows,
 	.run = run_export,
 };

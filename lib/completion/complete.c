@@ -190,6 +190,7 @@ static bool add_usual(const struct completion_option *row, struct buf *out)
 		{"BYTES", {"1M", "100M", "1G"}},
 		{"WHEN", {"peak", "mark:"}},
 		{"fifo:PATH", {"fifo:"}},
+		{"push", {"pyroscope+https:", "parca+https:"}},
 		{"sort",
 		 {"self", "total", "samples", "calls", "per-call", "name", "function", "line",
 		  "module"}},
@@ -229,10 +230,18 @@ static bool is_name(const struct line *line, const struct completion_option *row
 	return is_any(row->name, functions) || *kind != NAME_KIND_FUNCTION;
 }
 
+/* And the other things that are taken in place of one. */
+static void add_directories(const struct completion_option *row, struct buf *out)
+{
+	add_usual(row, out);
+	buf_append_str(out, ":directories\n");
+}
+
 static void add_values(const struct line *line, const struct completion_option *row,
 		       const char *beginning, struct buf *out)
 {
 	static const char *const files[] = {"FILE", "OUT", "ELF", NULL};
+	static const char *const directories[] = {"DIR", "URL|DIR/", NULL};
 	enum name_kind kind;
 
 	if (row->choices)
@@ -241,8 +250,8 @@ static void add_values(const struct line *line, const struct completion_option *
 		add_texts(out, dimension_names);
 	else if (row->is_file || is_any(row->argument, files))
 		buf_append_str(out, ":files\n");
-	else if (strcmp(row->argument, "DIR") == 0)
-		buf_append_str(out, ":directories\n");
+	else if (is_any(row->argument, directories))
+		add_directories(row, out);
 	else if (strcmp(row->argument, "CMD") == 0)
 		buf_append_str(out, ":programs\n");
 	else if (strcmp(row->argument, "PID") == 0)

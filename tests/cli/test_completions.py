@@ -153,6 +153,8 @@ class Completions(unittest.TestCase):
         self.assertEqual(asked("record", "--html="), [":files"])
         self.assertEqual(asked("report", "--", "-"), [":files"])
         self.assertEqual(asked("symbolize", "--debug-dir", ""), [":directories"])
+        self.assertEqual(asked("export", "--push", ""),
+                         ["pyroscope+https:", "parca+https:", ":directories"])
         self.assertEqual(asked("record", "--agent", ""), [":programs"])
         directory = os.path.join(ROOT, "lib")
         self.assertEqual(bash_offers("profc", "report", "-i", "bas", cwd=directory), ["base"])
