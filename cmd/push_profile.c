@@ -288,7 +288,8 @@ static int report(const struct push_counts *counts, const struct push_target *ta
 		err_hint(&err, "after %lu attempts; is the receiver there?",
 			 (unsigned long)counts->nr_failures);
 	else if (last->outcome == PUSH_DENIED && target->receiver.kind != PUSH_DIRECTORY)
-		err_hint(&err, "check the URL, and the headers of --push-header-file");
+		err_hint(&err,
+			 "check the URL, the headers of --push-header-file, and certificates");
 	return fail_with(&err);
 }
 

@@ -44,6 +44,11 @@ struct push_transport push_http_transport(struct push_http *http)
 /* The interface of curl/curl.h. Its numbers never change (libcurl has an ABI policy). */
 enum {
 	CURL_OK = 0,
+	CURLE_UNSUPPORTED_PROTOCOL = 1,
+	CURLE_URL_MALFORMAT = 3,
+	CURLE_NOT_BUILT_IN = 4,
+	CURLE_PEER_FAILED_VERIFICATION = 60,
+	CURLE_SSL_CACERT_BADFILE = 77,
 	CURL_GLOBAL_DEFAULT = 3,
 	CURLOPT_TIMEOUT_MS = 155,
 	CURLOPT_CONNECTTIMEOUT_MS = 156,
@@ -251,6 +256,20 @@ static bool set_options(const struct push_http *http, const struct push_request 
 	       curl->easy_setopt(easy, CURLOPT_ERRORBUFFER, error) == CURL_OK;
 }
 
+static enum push_outcome outcome_of_code(int code)
+{
+	switch (code) {
+	case CURLE_UNSUPPORTED_PROTOCOL:
+	case CURLE_URL_MALFORMAT:
+	case CURLE_NOT_BUILT_IN:
+	case CURLE_PEER_FAILED_VERIFICATION: /* its certificate */
+	case CURLE_SSL_CACERT_BADFILE:
+		return PUSH_DENIED;
+	default:
+		return PUSH_FAILED;
+	}
+}
+
 static void judge(const struct push_http *http, int code, const char *error,
 		  struct push_answer *answer)
 {
@@ -259,7 +278,7 @@ static void judge(const struct push_http *http, int code, const char *error,
 	long status = 0;
 
 	if (code != CURL_OK) {
-		answer->outcome = PUSH_FAILED;
+		answer->outcome = outcome_of_code(code);
 		snprintf(answer->words, sizeof(answer->words), "%s",
 			 *error ? error : http->curl.easy_strerror(code));
 		return;
