@@ -27,7 +27,7 @@ class Pushed(MadeCase):
 
     def push(self, receiver, *options, status=0, env=None):
         environment = {name: value for name, value in os.environ.items()
-                       if not name.lower().endswith("_proxy")}
+                       if not name.lower().endswith(("_proxy", "_ca_bundle", "_cert_file"))}
         return profc("export", "--pprof", "-i", self.data, "--push", receiver, *options,
                      status=status, env={**environment, **(env or {})})
 
