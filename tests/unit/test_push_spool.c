@@ -3,7 +3,9 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -359,6 +361,48 @@ TEST(push_spool, many_through_a_receiver_that_fails_a_third_of_the_time)
 	assert_false(dropped);
 	push_many(20 * 100, 1, &dropped);
 	assert_true(dropped);
+}
+
+/* Adds and sends for ever, with room for some ten. */
+static void run_until_killed(const char *directory)
+{
+	struct fake fake = {.outcome = PUSH_DELIVERED};
+	struct push_spool *spool = open_spool(&fake, directory, 1000);
+
+	for (int i = 0;; i++) {
+		add(spool, "/x", "0123456789abcdefghijklmnopqrstuvwxyz");
+		if (i % 3 == 0)
+			step(spool);
+	}
+}
+
+TEST(push_spool, killed_at_any_moment_leaves_whole_files)
+{
+	char directory[] = "/tmp/profc-spool-XXXXXX";
+	struct fake fake = {.outcome = PUSH_DELIVERED};
+	uint64_t nr_found = 0;
+
+	assert_non_null(mkdtemp(directory));
+	for (unsigned int i = 0; i < 50; i++) {
+		pid_t child = fork();
+		struct push_spool *spool;
+
+		if (child == 0)
+			run_until_killed(directory);
+		usleep(1000 + i * 137);
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+		spool = open_spool(&fake, directory, 1000);
+		nr_found += push_spool_counts(spool).nr_found;
+		assert_true(push_spool_counts(spool).left_bytes <= 1000);
+		while (step(spool) != PUSH_STEP_NOTHING)
+			;
+		assert_int_equal(push_spool_counts(spool).nr_unkept, 0);
+		assert_int_equal(nr_files(directory), 0);
+		push_spool_free(spool);
+	}
+	assert_true(nr_found > 0);
+	remove_directory(directory);
 }
 
 /* One thread adds while another one sends. */
