@@ -21,6 +21,8 @@
 #include "base/sink.h"
 #include "push/labels.h"
 
+#define NAME_PART_MAX 90
+
 /* --- texts --- */
 
 static const char *service_of(const struct push_profile *profile)
@@ -251,6 +253,15 @@ static void make_parca(struct push_request *request, const struct push_profile *
 
 /* --- directories --- */
 
+/* And a dot. A program may have a name as long as names of files can be. */
+static void append_name_part(struct buf *name, const char *text)
+{
+	cleanup_free char *part = xstrndup(text, NAME_PART_MAX);
+
+	append_restricted(name, part, "-_");
+	buf_append_byte(name, '.');
+}
+
 /* SERVICE.HOST.TIME.METRIC.pb.gz: equal for a repeated profile, and sorted by time. */
 static void make_file(struct push_request *request, const struct push_profile *profile)
 {
@@ -260,12 +271,9 @@ static void make_file(struct push_request *request, const struct push_profile *p
 	struct tm utc;
 
 	gmtime_r(&seconds, &utc);
-	append_restricted(&name, service_of(profile), "-_");
-	buf_append_byte(&name, '.');
-	if (host) {
-		append_restricted(&name, host, "-_");
-		buf_append_byte(&name, '.');
-	}
+	append_name_part(&name, service_of(profile));
+	if (host)
+		append_name_part(&name, host);
 	buf_printf(&name, "%04d-%02d-%02dT%02d-%02d-%02d.%03uZ.%s.pb.gz", utc.tm_year + 1900,
 		   utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
 		   (unsigned int)(profile->from_ns % NS_PER_SEC / NS_PER_MS), profile->metric);

@@ -147,6 +147,25 @@ TEST(push_request, parca_base64)
 	}
 }
 
+TEST(push_request, file_of_a_long_name)
+{
+	struct push_labels own = {.labels = NULL};
+	struct push_profile profile = cpu;
+	struct push_request request;
+	char name[251];
+
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	push_labels_set(&own, PUSH_LABEL_SERVICE, name, NULL);
+	push_labels_set(&own, "hostname", name, NULL);
+	profile.labels = &own;
+	push_request_make(&request, PUSH_DIRECTORY, &profile);
+	/* And its temporary name. */
+	assert_true(strlen(request.target) < 240);
+	push_request_release(&request);
+	push_labels_release(&own);
+}
+
 /* Equal for a repeated profile, and no path leads out of the directory. */
 TEST(push_request, file)
 {
