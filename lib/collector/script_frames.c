@@ -2,6 +2,7 @@
 /* Makes frames of the functions of interpreted programs. */
 #include "collector/script_frames.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ struct script_frames {
 	pid_t pid;			   /* of its process */
 	struct owner owner;		   /* of that, at its first walk */
 	enum symbol_source source;	   /* its interpreter */
+	const char *runtime;		   /* the name of that; static */
 	bool *are_known; /* owned; modules by id, up to the last that is a source file */
 	size_t nr_known, cap_known;
 	uint64_t nr_by_outcome[SCRIPT_OUTCOME_COUNT];
@@ -169,6 +171,7 @@ void script_frames_walk(struct script_frames *frames, const struct script_subjec
 	set_hints(frames, subject, outcome);
 	frames->pid = space_pid(subject->space);
 	frames->owner = *subject->owner;
+	frames->runtime = script_process_runtime(*subject->process);
 	frames->source = script_process_has_own_code(*subject->process) ? SYMBOL_SOURCE_COMPILER
 									: SYMBOL_SOURCE_INTERPRETER;
 }
@@ -210,10 +213,9 @@ static void note_owner(struct script_frames *frames, struct module_id module)
 				     .owner = owner.v == frames->owner.v ? owner : OWNER_NOBODY});
 }
 
-static struct frame_id frame_of(struct script_frames *frames, const struct script_place *place)
+static struct frame_id frame_of(struct script_frames *frames, const struct script_place *at,
+				bool is_gone)
 {
-	static const struct script_place gone = {.name = "[python, gone]", .file = "[python]"};
-	const struct script_place *at = place->name ? place : &gone;
 	struct profile *profile = frames->profile;
 	cleanup_free char *path = xstrdup(at->file);
 	const struct module row = {.kind = MODULE_KIND_SCRIPT, .path = path, .fd = -1};
@@ -227,13 +229,28 @@ static struct frame_id frame_of(struct script_frames *frames, const struct scrip
 		return frame;
 	note_owner(frames, module);
 	name.name = profile_intern(profile, at->name);
-	if (place->name) {
+	if (!is_gone) {
 		name.file = name.function_file = profile_intern(profile, at->file);
 		name.line = at->line;
 		name.function_line = at->first_line;
 	}
 	profile_add_jit_name(profile, &name);
 	return frame;
+}
+
+#define RUNTIME_CHARACTERS 16
+
+/* "[python, gone]" */
+static struct frame_id frame_of_gone(struct script_frames *frames)
+{
+	char runtime[RUNTIME_CHARACTERS] = "", name[RUNTIME_CHARACTERS + 16],
+	     file[RUNTIME_CHARACTERS + 16];
+
+	for (size_t i = 0; i < sizeof(runtime) - 1 && frames->runtime[i]; i++)
+		runtime[i] = (char)tolower((unsigned char)frames->runtime[i]);
+	snprintf(name, sizeof(name), "[%s, gone]", runtime);
+	snprintf(file, sizeof(file), "[%s]", runtime);
+	return frame_of(frames, &(struct script_place){.name = name, .file = file}, true);
 }
 
 struct stack_id script_frames_push(struct script_frames *frames, struct stack_id stack,
@@ -244,7 +261,8 @@ struct stack_id script_frames_push(struct script_frames *frames, struct stack_id
 
 		if (!place->is_native)
 			stack = stack_trie_intern(frames->profile->stacks, stack,
-						  frame_of(frames, place));
+						  place->name ? frame_of(frames, place, false)
+							      : frame_of_gone(frames));
 	}
 	return stack;
 }

@@ -10,6 +10,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "doctor/interpreter_priv.h"
@@ -182,13 +184,16 @@ static void examine_events(struct doctor *doctor)
 
 static void examine_interpreters(struct doctor *doctor)
 {
-	const char *versions = runtime_known_versions("Python");
-	char line[96];
+	static const char *const names[] = {"Python", "Node.js", "PHP"};
+	struct buf line = {0};
 
-	snprintf(line, sizeof(line), "functions of Python %s are read, with files and lines",
-		 versions ? versions : "");
-	if (versions)
-		say(doctor, FINDING_OK, line, NULL);
+	buf_append_str(&line, "functions of ");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		buf_printf(&line, "%s%s %s", i ? ", " : "", names[i],
+			   runtime_known_versions(names[i]));
+	buf_append_str(&line, " are read, with files and lines");
+	say(doctor, FINDING_OK, buf_str(&line), NULL);
+	buf_release(&line);
 }
 
 static void examine_interpreter(struct doctor *doctor, pid_t pid)

@@ -9,6 +9,7 @@
 
 #define PYTHON "python3 -X perf, of 3.12 and later", "3.8 to 3.13"
 #define NODE   "node --perf-basic-prof", "18 and 20"
+#define PHP    "php -d opcache.jit_debug=16, of 8.0 and later with its JIT", "8.2"
 #define JAVA   "java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, of 17 and later"
 
 static const struct runtime runtimes[] = {
@@ -22,7 +23,8 @@ static const struct runtime runtimes[] = {
 	{"java", "Java", JAVA, NULL, "Compiler.perfmap"},
 	{"libjvm", "Java", JAVA, NULL, "Compiler.perfmap"},
 	{"dotnet", ".NET", "DOTNET_PerfMapEnabled=1, of 6 and later", NULL, NULL},
-	{"php", "PHP", "php -d opcache.jit_debug=16, of 8.0 and later with its JIT", NULL, NULL},
+	{"php", "PHP", PHP, NULL},
+	{"libphp", "PHP", PHP, NULL},
 	{"beam", "Erlang", "erl +JPperf true, of OTP 24 and later", NULL, NULL},
 	{"luajit", "LuaJIT", "a LuaJIT that is built with -DLUAJIT_USE_PERFTOOLS", NULL, NULL},
 	{"libluajit", "LuaJIT", "a LuaJIT that is built with -DLUAJIT_USE_PERFTOOLS", NULL, NULL},

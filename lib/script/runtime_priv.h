@@ -91,5 +91,8 @@ extern const struct script_runtime cpython_objects_runtime; /* cpython_runtime.c
 /* Versions before 3.8, whose frames are not read. */
 extern const struct script_runtime cpython_old_runtime; /* cpython_old.c */
 extern const struct script_runtime v8_runtime;		/* v8_runtime.c */
+extern const struct script_runtime php_runtime;		/* php_runtime.c */
+/* Other builds and versions, of which no frame is read. */
+extern const struct script_runtime php_other_runtime; /* php_runtime.c */
 
 #endif

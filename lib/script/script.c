@@ -13,13 +13,15 @@
 #include "script/runtime_priv.h"
 #include "unwind/unwind.h"
 
-static const struct script_runtime *const runtimes[] = {&cpython_runtime, &cpython_objects_runtime,
-							&cpython_old_runtime, &v8_runtime};
+static const struct script_runtime *const runtimes[] = {
+	&cpython_runtime, &cpython_objects_runtime, &cpython_old_runtime, &v8_runtime,
+	&php_runtime,	  &php_other_runtime};
 
 /* A module, and which interpreter it is. */
 struct known_module {
 	bool is_known, is_generated;
 	const struct script_runtime *runtime; /* NULL: it is of none */
+	struct elf_image *image;	      /* its file, borrowed; NULL: it has none */
 	uint64_t exports[SCRIPT_EXPORTS_MAX]; /* addresses in its file */
 };
 
@@ -115,9 +117,10 @@ static struct known_module *row_of(struct script_modules *modules, struct module
 	return &modules->at[id.v];
 }
 
-static void look_at(struct known_module *known, const struct elf_image *image)
+static void look_at(struct known_module *known, struct elf_image *image)
 {
 	known->is_known = true;
+	known->image = image;
 	for (size_t i = 0; image && i < ARRAY_SIZE(runtimes); i++) {
 		const struct script_runtime *runtime = runtimes[i];
 
@@ -232,12 +235,15 @@ static bool take_natives(struct script_process *process, const struct unwind_wal
 	for (size_t i = 0; i < walk->nr_frames; i++) {
 		const struct unwind_frame *frame = &walk->frames[i];
 		bool is_interpreter = frame->lookup.module.v == process->module.v;
+		const struct known_module *known = module_at(process, frame);
 
 		process->natives[i] = (struct script_native){
 			.sp = frame->sp,
 			.address = frame->lookup.address,
 			.is_interpreter = is_interpreter,
-			.is_generated = !is_interpreter && module_at(process, frame)->is_generated};
+			.is_generated = !is_interpreter && known->is_generated,
+			.image = known->image,
+			.bias = frame->pc - !frame->is_exact - frame->lookup.address};
 		has_interpreter |= is_interpreter;
 	}
 	return has_interpreter;

@@ -40,6 +40,10 @@ const char *script_support_name(enum script_support support)
 		return "unknown version";
 	case SCRIPT_OTHER_LAYOUT:
 		return "other layout";
+	case SCRIPT_THREAD_SAFE:
+		return "thread-safe";
+	case SCRIPT_COMPILED:
+		return "compiled";
 	case SCRIPT_SUPPORT_COUNT:
 		break;
 	}

@@ -8,6 +8,8 @@
 
 #include "snapshot/wanted.h"
 
+struct elf_image;
+
 /*
  * The result of a walk of an interpreter's own frames, over copied bytes. A frame is in the result
  * only if it is proved, and it is known in which native frame its evaluation runs: where the frames
@@ -30,10 +32,12 @@ enum script_support {
 	SCRIPT_READ,
 	SCRIPT_UNKNOWN_VERSION, /* there is no layout for its version */
 	SCRIPT_OTHER_LAYOUT,	/* it is not laid out as its version is, as without the GIL */
+	SCRIPT_THREAD_SAFE, /* it was built for several threads, which have globals of their own */
+	SCRIPT_COMPILED,    /* a compiler makes native code of functions while they run */
 	SCRIPT_SUPPORT_COUNT,
 };
 
-/* "read", "unknown version", "other layout". */
+/* "read", "unknown version", "other layout", and so on. */
 const char *script_support_name(enum script_support support);
 
 /* "proved", "not copied", and so on. */
@@ -41,10 +45,12 @@ const char *script_outcome_name(enum script_outcome outcome);
 
 /* A native frame, as a walk needs it; leaf first. */
 struct script_native {
-	uint64_t sp;	     /* its stack pointer, as its callee returns to it */
-	uint64_t address;    /* its code, as its module has it */
-	bool is_interpreter; /* of the interpreter's own module */
-	bool is_generated;   /* in memory that is no file's: a compiler at run time made it */
+	uint64_t sp;		 /* its stack pointer, as its callee returns to it */
+	uint64_t address;	 /* its code, as its module has it */
+	uint64_t bias;		 /* where it is in the process, less that */
+	struct elf_image *image; /* the file of its module, borrowed; NULL: it has none */
+	bool is_interpreter;	 /* of the interpreter's own module */
+	bool is_generated;	 /* in memory that is no file's: a compiler at run time made it */
 };
 
 struct script_frame {

@@ -20,6 +20,8 @@ static const struct support supports[] = {
 	{"script_unknown_version_", "its functions are not read"},
 	{"script_other_layout_",
 	 "its functions are not read, as it is not built as its version usually is"},
+	{"script_thread-safe_", "its functions are not read, as it is built for several threads"},
+	{"script_compiled_", "its functions are not read, as its JIT compiles them"},
 };
 
 static const struct support *support_of(const char *counter)

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* PHP in a process: its version, its layout, and how it was built. */
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "mapping/space.h"
+#include "proc/maps.h"
+#include "proc/read.h"
+#include "script/php.h"
+#include "script/php_names.h"
+#include "script/php_registers.h"
+#include "script/runtime_priv.h"
+#include "script/script.h"
+#include "snapshot/snapshot.h"
+
+/* In the order of php_runtime.exports; the first two are those of php_other_runtime. */
+enum export {
+	EXPORT_VERSION,
+	EXPORT_LOOP,
+	NR_EXPORTS_OF_ANY,
+	EXPORT_GLOBALS = NR_EXPORTS_OF_ANY,
+	EXPORT_GENERATOR_CLASS,
+	EXPORT_SCOPE_GETTER,
+	EXPORT_STACK_DESTROYER,
+	EXPORT_KIND,
+	NR_EXPORTS,
+};
+
+_Static_assert(NR_EXPORTS <= SCRIPT_EXPORTS_MAX, "room for the addresses");
+_Static_assert(sizeof(struct php) <= WANTED_FACTS_BYTES, "room for a copy");
+
+struct engine {
+	struct php php; /* first: the walk needs only this */
+	struct php_registers *registers;
+	struct php_names *names;
+};
+
+/* --- version --- */
+
+/* Those that were tried. */
+static const struct version {
+	const char *name;
+	struct php_layout layout;
+} versions[] = {
+	{"8.2",
+	 {.globals = {.start = 456,
+		      .end = 1688,
+		      .stack_top = 456,
+		      .stack = 472,
+		      .current = 488,
+		      .before_exception = 880,
+		      .exception = 888,
+		      .nr_exception_bytes = 96,
+		      .fiber = 1680},
+	  .frame = {.nr_bytes = 56,
+		    .opline = 0,
+		    .return_value = 16,
+		    .function = 24,
+		    .info = 40,
+		    .previous = 48},
+	  .function = {.nr_bytes = 168,
+		       .nr_native_bytes = 80,
+		       .name = 8,
+		       .scope = 16,
+		       .nr_oplines = 80,
+		       .oplines = 88,
+		       .file = 152,
+		       .first_line = 160,
+		       .last_line = 164,
+		       .handler = 72},
+	  .generator = {.nr_bytes = 264,
+			.class_entry = 16,
+			.frame = 56,
+			.delegate = 152,
+			.placeholder = 184},
+	  .nr_opline_bytes = 32,
+	  .opline_line = 24,
+	  .class_name = 8,
+	  .text_type = 4,
+	  .text_hash = 8,
+	  .text_length = 16,
+	  .text_head = 24}},
+};
+
+static bool read_word(struct space *space, uint64_t address, uint64_t *word)
+{
+	return space_read_memory(space, address, word, sizeof(*word));
+}
+
+/*
+ * The address from which code loads a word: "mov N(%rip), %REG", or "lea N(%rip), %REG", at *at,
+ * which moves past it. 0: it is something else, as on other processors.
+ */
+static uint64_t loaded_from(const uint8_t *code, uint64_t start, size_t *at, uint8_t opcode)
+{
+	const uint8_t *bytes = code + *at;
+	int32_t distance;
+
+	/* REX.W, perhaps for a register above the eighth, and an address from the next instruction.
+	 */
+	if ((bytes[0] & 0xfb) != 0x48 || bytes[1] != opcode || (bytes[2] & 0xc7) != 0x05)
+		return 0;
+	memcpy(&distance, bytes + 3, sizeof(distance));
+	*at += 7;
+	return start + *at + (uint64_t)(int64_t)distance;
+}
+
+#define OPCODE_LOAD    0x8b
+#define OPCODE_ADDRESS 0x8d
+
+/*
+ * get_zend_version() returns a word that leads to "Zend Engine v4.2.36, Copyright ...", once PHP
+ * has begun. That of PHP 5.6 is 2.6, of 7.4 it is 3.4, and of 8.2 it is 4.2.
+ */
+static bool read_version(struct space *space, uint64_t getter, struct script_found *found)
+{
+	static const char beginning[] = "Zend Engine v";
+	uint8_t code[8];
+	char text[24] = "";
+	uint64_t word, at;
+	unsigned int major, minor;
+	size_t nr = 0;
+
+	if (!space_read_memory(space, getter, code, sizeof(code)))
+		return false;
+	word = loaded_from(code, getter, &nr, OPCODE_LOAD);
+	if (!word || code[7] != 0xc3 || !read_word(space, word, &at))
+		return false;
+	found->is_early = !at;
+	if (!at || !space_read_memory(space, at, text, sizeof(text) - 1) ||
+	    strncmp(text, beginning, strlen(beginning)) != 0 ||
+	    sscanf(text + strlen(beginning), "%u.%u", &major, &minor) != 2 || minor > 99 ||
+	    major < 2 || major > 9)
+		return false;
+	snprintf(found->version, sizeof(found->version), "%u.%u", major > 2 ? major + 4 : 5, minor);
+	return true;
+}
+
+static const struct version *find_version(const struct script_found *found)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
+		if (strcmp(versions[i].name, found->version) == 0)
+			return &versions[i];
+	}
+	return NULL;
+}
+
+/* --- layout --- */
+
+/* Does the function begin by loading the word at `offset` in PHP's globals? */
+static bool loads_global(struct space *space, uint64_t function, uint64_t globals, uint32_t offset)
+{
+	uint8_t code[32];
+	uint64_t address;
+	uint32_t displacement;
+	size_t at = 0;
+
+	if (!space_read_memory(space, function, code, sizeof(code)))
+		return false;
+	address = loaded_from(code, function, &at, OPCODE_ADDRESS);
+	/* A library finds them by a word that its loader has set. */
+	if (!address) {
+		address = loaded_from(code, function, &at, OPCODE_LOAD);
+		if (!address || !read_word(space, address, &address))
+			return false;
+	}
+	/* The function may save a register first. */
+	at += (code[at] & 0xf8) == 0x50;
+	memcpy(&displacement, code + at + 3, sizeof(displacement));
+	return address == globals && (code[at] & 0xfb) == 0x48 && code[at + 1] == OPCODE_LOAD &&
+	       (code[at + 2] & 0xc0) == 0x80 && displacement == offset;
+}
+
+/* Functions are run by code that jumps from handler to handler, and keeps registers for itself. */
+#define KIND_HYBRID 4
+
+static bool is_hybrid(struct space *space, uint64_t kind_getter)
+{
+	static const uint8_t expected[] = {0xb8, KIND_HYBRID, 0, 0, 0, 0xc3};
+	uint8_t code[sizeof(expected)];
+
+	return space_read_memory(space, kind_getter, code, sizeof(code)) &&
+	       !memcmp(code, expected, sizeof(code));
+}
+
+static bool agrees(struct space *space, const struct script_module *module,
+		   const struct php_layout *layout)
+{
+	uint64_t globals = module->exports[EXPORT_GLOBALS];
+
+	return loads_global(space, module->exports[EXPORT_SCOPE_GETTER], globals,
+			    layout->globals.current) &&
+	       loads_global(space, module->exports[EXPORT_STACK_DESTROYER], globals,
+			    layout->globals.stack) &&
+	       is_hybrid(space, module->exports[EXPORT_KIND]);
+}
+
+/*
+ * opcache keeps the code of its compiler at the end of the memory that it shares. Functions that
+ * are compiled have no native frames of their own, and keep no instruction.
+ */
+static bool has_compiler(pid_t pid)
+{
+	struct buf text = {0};
+	struct proc_maps_iter iter;
+	struct proc_map map;
+	bool is_found = false;
+
+	if (!proc_read_process_file(pid, "maps", &text))
+		return false;
+	iter = proc_maps_over((const char *)text.bytes, text.nr_bytes);
+	while (!is_found && proc_maps_next(&iter, &map) == 1)
+		is_found = map.executable && map.shared && map.nr_path_bytes >= 9 &&
+			   !memcmp(map.path, "/dev/zero", 9);
+	buf_release(&text);
+	return is_found;
+}
+
+static void *recognise(struct space *space, const struct script_module *module,
+		       struct script_found *found)
+{
+	const struct version *version;
+	struct engine *engine;
+	uint64_t stack, class_entry;
+
+	*found = (struct script_found){.support = SCRIPT_UNKNOWN_VERSION};
+	if (!read_version(space, module->exports[EXPORT_VERSION], found))
+		return NULL;
+	version = find_version(found);
+	if (!version)
+		return NULL;
+	found->support = SCRIPT_OTHER_LAYOUT;
+	if (!agrees(space, module, &version->layout))
+		return NULL;
+	/* Before its first script, its extensions may not have begun. */
+	if (!read_word(space, module->exports[EXPORT_GLOBALS] + version->layout.globals.stack,
+		       &stack) ||
+	    !read_word(space, module->exports[EXPORT_GENERATOR_CLASS], &class_entry))
+		return NULL;
+	found->is_early = !stack || !class_entry;
+	if (found->is_early)
+		return NULL;
+	found->support = SCRIPT_COMPILED;
+	if (has_compiler(space_pid(space)))
+		return NULL;
+	found->support = SCRIPT_OTHER_LAYOUT;
+	engine = xcalloc(1, sizeof(*engine));
+	engine->php = (struct php){.layout = &version->layout,
+				   .globals = module->exports[EXPORT_GLOBALS],
+				   .generator_class = class_entry};
+	engine->registers =
+		php_registers_new(module->image, module->exports[EXPORT_LOOP] - module->bias);
+	if (!engine->registers) {
+		free(engine);
+		return NULL;
+	}
+	engine->names = php_names_new();
+	found->support = SCRIPT_READ;
+	return engine;
+}
+
+static void forget(void *facts)
+{
+	struct engine *engine = facts;
+
+	php_registers_free(engine->registers);
+	php_names_free(engine->names);
+	free(engine);
+}
+
+/* It has one thread, and its globals lead to all that is needed. */
+static uint64_t find_thread(void *facts, struct space *space, const struct snapshot *snapshot)
+{
+	(void)facts;
+	(void)space;
+	(void)snapshot;
+	return 1;
+}
+
+static enum script_outcome walk(const void *facts, const uint64_t *states, size_t nr_states,
+				const struct snapshot *snapshot,
+				const struct script_native *natives, size_t nr_natives,
+				struct script_walk *out)
+{
+	const struct engine *engine = facts;
+
+	(void)states;
+	(void)nr_states;
+	return php_walk(&engine->php, snapshot,
+			php_registers_find(engine->registers, snapshot, natives, nr_natives),
+			nr_natives, out);
+}
+
+/* The facts are a copy of the first member of struct engine. */
+static bool find_missing(const void *facts, uint64_t thread_state, const struct snapshot *snapshot,
+			 struct wanted_memory *missing)
+{
+	(void)thread_state;
+	return php_find_missing(facts, snapshot, missing);
+}
+
+static void complete_wanted(const void *facts, struct wanted_memory *wanted)
+{
+	(void)facts;
+	(void)wanted;
+}
+
+static void find_places(void *facts, struct space *space, const struct snapshot *snapshot,
+			const struct script_frame *frames, size_t nr, struct script_place *places)
+{
+	struct engine *engine = facts;
+
+	php_names_find(engine->names, &engine->php, space, snapshot, frames, nr, places);
+}
+
+const struct script_runtime php_runtime = {
+	.name = "PHP",
+	.exports = {[EXPORT_VERSION] = "get_zend_version",
+		    [EXPORT_LOOP] = "execute_ex",
+		    [EXPORT_GLOBALS] = "executor_globals",
+		    [EXPORT_GENERATOR_CLASS] = "zend_ce_generator",
+		    [EXPORT_SCOPE_GETTER] = "zend_get_executed_scope",
+		    [EXPORT_STACK_DESTROYER] = "zend_vm_stack_destroy",
+		    [EXPORT_KIND] = "zend_vm_kind"},
+	.nr_exports = NR_EXPORTS,
+	.recognise = recognise,
+	.forget = forget,
+	.find_thread = find_thread,
+	.walk = walk,
+	.nr_fact_bytes = sizeof(struct php),
+	.find_missing = find_missing,
+	.complete_wanted = complete_wanted,
+	.find_places = find_places,
+};
+
+/* --- others --- */
+
+/* Builds for several threads have no globals of one name; neither have those before 5.5. */
+
+static void *recognise_other(struct space *space, const struct script_module *module,
+			     struct script_found *found)
+{
+	*found = (struct script_found){.support = SCRIPT_UNKNOWN_VERSION};
+	if (read_version(space, module->exports[EXPORT_VERSION], found) && find_version(found))
+		found->support = SCRIPT_THREAD_SAFE;
+	return NULL;
+}
+
+const struct script_runtime php_other_runtime = {
+	.name = "PHP",
+	.exports = {[EXPORT_VERSION] = "get_zend_version", [EXPORT_LOOP] = "execute_ex"},
+	.nr_exports = NR_EXPORTS_OF_ANY,
+	.recognise = recognise_other,
+};
