@@ -213,8 +213,7 @@ static void note_owner(struct script_frames *frames, struct module_id module)
 				     .owner = owner.v == frames->owner.v ? owner : OWNER_NOBODY});
 }
 
-static struct frame_id frame_of(struct script_frames *frames, const struct script_place *at,
-				bool is_gone)
+static struct frame_id frame_of(struct script_frames *frames, const struct script_place *at)
 {
 	struct profile *profile = frames->profile;
 	cleanup_free char *path = xstrdup(at->file);
@@ -229,7 +228,8 @@ static struct frame_id frame_of(struct script_frames *frames, const struct scrip
 		return frame;
 	note_owner(frames, module);
 	name.name = profile_intern(profile, at->name);
-	if (!is_gone) {
+	/* In brackets it is no file. */
+	if (at->first_line || at->file[0] != '[') {
 		name.file = name.function_file = profile_intern(profile, at->file);
 		name.line = at->line;
 		name.function_line = at->first_line;
@@ -250,7 +250,7 @@ static struct frame_id frame_of_gone(struct script_frames *frames)
 		runtime[i] = (char)tolower((unsigned char)frames->runtime[i]);
 	snprintf(name, sizeof(name), "[%s, gone]", runtime);
 	snprintf(file, sizeof(file), "[%s]", runtime);
-	return frame_of(frames, &(struct script_place){.name = name, .file = file}, true);
+	return frame_of(frames, &(struct script_place){.name = name, .file = file});
 }
 
 struct stack_id script_frames_push(struct script_frames *frames, struct stack_id stack,
@@ -261,7 +261,7 @@ struct stack_id script_frames_push(struct script_frames *frames, struct stack_id
 
 		if (!place->is_native)
 			stack = stack_trie_intern(frames->profile->stacks, stack,
-						  place->name ? frame_of(frames, place, false)
+						  place->name ? frame_of(frames, place)
 							      : frame_of_gone(frames));
 	}
 	return stack;

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/minmax.h"
+#include "script/php_registers.h"
 #include "script/php_text.h"
 #include "snapshot/snapshot.h"
 
@@ -253,22 +254,42 @@ bool php_read_function(const struct php_layout *layout, const struct snapshot *s
 		bytes[0] == PHP_FUNCTION_EVAL);
 }
 
+static bool has_opline(const struct php_walk *walk, uint64_t opline)
+{
+	const struct php_function_layout *layout = &walk->layout->function;
+	uint64_t first = word_at(walk->head, layout->oplines);
+	uint64_t nr = number_at(walk->head, layout->nr_oplines);
+
+	return opline >= first && (opline - first) / walk->layout->nr_opline_bytes < nr &&
+	       (opline - first) % walk->layout->nr_opline_bytes == 0;
+}
+
+static void want_opline(struct php_walk *walk, uint64_t opline)
+{
+	uint8_t bytes[PHP_OPLINE_BYTES_MAX];
+
+	if (has_opline(walk, opline))
+		(void)take_range(walk, opline, bytes, walk->layout->nr_opline_bytes);
+}
+
 /*
- * What has no name is dropped as soon as it has run, and other code comes to be in its place: so
- * the name of its file, and its instruction, are of the stop itself.
+ * What has no name may be dropped as soon as it has run, and other code comes to be in its place:
+ * so the name of its file, and its instruction, are of the stop itself. The leaf has that in a
+ * register, which is still there mostly.
  */
 static void want_text_of(struct php_walk *walk, const struct frame *frame)
 {
 	const struct php_function_layout *layout = &walk->layout->function;
-	uint64_t file = word_at(walk->head, layout->file);
+	uint64_t file = word_at(walk->head, layout->file), opline;
 	uint8_t bytes[PHP_TEXT_BYTES];
 
 	if (walk->head[0] == PHP_FUNCTION_NATIVE || word_at(walk->head, layout->name) ||
 	    !is_address(file))
 		return;
 	(void)take_range(walk, file, bytes, sizeof(bytes));
-	if (is_address(frame->opline))
-		(void)take_range(walk, frame->opline, bytes, walk->layout->nr_opline_bytes);
+	want_opline(walk, frame->opline);
+	if (frame->at == walk->current && php_registers_opline(walk->snapshot, &opline))
+		want_opline(walk, opline);
 }
 
 static enum script_outcome read_function(struct php_walk *walk, const struct frame *frame)
@@ -290,16 +311,6 @@ static enum script_outcome read_function(struct php_walk *walk, const struct fra
 	walk->known = function;
 	want_text_of(walk, frame);
 	return SCRIPT_PROVED;
-}
-
-static bool has_opline(const struct php_walk *walk, uint64_t opline)
-{
-	const struct php_function_layout *layout = &walk->layout->function;
-	uint64_t first = word_at(walk->head, layout->oplines);
-	uint64_t nr = number_at(walk->head, layout->nr_oplines);
-
-	return opline >= first && (opline - first) / walk->layout->nr_opline_bytes < nr &&
-	       (opline - first) % walk->layout->nr_opline_bytes == 0;
 }
 
 /* The instruction of the function that was read last; 0: it is none of it. */

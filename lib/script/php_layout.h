@@ -50,5 +50,6 @@ struct php_layout {
 #define PHP_FUNCTION_BYTES_MAX	256
 #define PHP_FRAME_BYTES_MAX	128
 #define PHP_GENERATOR_BYTES_MAX 512
+#define PHP_OPLINE_BYTES_MAX	64
 
 #endif

@@ -28,7 +28,7 @@
 
 /* What the object of a function says: equal for all closures of a kind. */
 struct identity {
-	uint64_t name, scope, file;
+	uint64_t name, scope, file, oplines;
 	uint32_t nr_oplines, first_line, last_line;
 	uint8_t type;
 };
@@ -54,11 +54,12 @@ struct function {
 
 /* A frame of a walk. */
 struct looked_at {
-	uint32_t row; /* of its function */
-	uint32_t line;
-	uint64_t instruction;
+	uint64_t code, instruction;
+	uint32_t row;  /* of its function */
+	uint32_t line; /* that the stop has shown, or that is known of the instruction */
 	bool is_function, has_line;
-	size_t piece; /* with its line; or NO_PIECE */
+	/* With its line as it is now; without a name, with its object and its file after that. */
+	size_t piece; /* or NO_PIECE */
 };
 
 struct php_names {
@@ -140,6 +141,7 @@ static struct identity identity_of(const struct php_function_layout *layout, con
 	if (identity.type == PHP_FUNCTION_NATIVE)
 		return identity;
 	identity.file = word_at(head, layout->file);
+	identity.oplines = word_at(head, layout->oplines);
 	identity.nr_oplines = number_at(head, layout->nr_oplines);
 	identity.first_line = number_at(head, layout->first_line);
 	identity.last_line = number_at(head, layout->last_line);
@@ -149,7 +151,7 @@ static struct identity identity_of(const struct php_function_layout *layout, con
 static bool is_same(const struct identity *a, const struct identity *b)
 {
 	return a->type == b->type && a->name == b->name && a->scope == b->scope &&
-	       a->file == b->file && a->nr_oplines == b->nr_oplines &&
+	       a->file == b->file && a->oplines == b->oplines && a->nr_oplines == b->nr_oplines &&
 	       a->first_line == b->first_line && a->last_line == b->last_line;
 }
 
@@ -185,6 +187,22 @@ static bool read_class(const struct search *search, struct function *function)
 	       read_text(search, function, TEXT_CLASS, at);
 }
 
+/* Does the stop show another text in the place of one of its own? */
+static bool is_contradicted(const struct search *search, const struct function *function)
+{
+	uint8_t bytes[PHP_TEXT_BYTES];
+
+	for (int i = 0; i < NR_TEXTS; i++) {
+		const struct php_text *text = &function->texts[i];
+
+		if (text->text &&
+		    snapshot_read_any(search->snapshot, text->at, bytes, text->nr_bytes) &&
+		    !php_text_agrees(text, bytes))
+			return true;
+	}
+	return false;
+}
+
 static char *name_of(const struct function *function)
 {
 	const char *name = function->texts[TEXT_NAME].text;
@@ -210,7 +228,8 @@ static void read_function(const struct search *search, struct function *function
 		(identity->name ? read_text(search, function, TEXT_NAME, identity->name)
 				: !is_native) &&
 		(!identity->name || !identity->scope || read_class(search, function)) &&
-		(is_native || read_text(search, function, TEXT_FILE, identity->file));
+		(is_native || read_text(search, function, TEXT_FILE, identity->file)) &&
+		!is_contradicted(search, function);
 	if (function->is_there)
 		function->name = name_of(function);
 }
@@ -230,12 +249,13 @@ static bool look_at(const struct search *search, uint64_t code, uint32_t *row)
 		return false;
 	identity = identity_of(&layout->function, head);
 	if (identity.type != PHP_FUNCTION_NATIVE)
-		key = word_at(head, layout->function.oplines);
+		key = identity.oplines;
 	if (!key)
 		return false;
 	*row = row_of(search->names, key);
 	function = &search->names->functions[*row];
-	if (!function->name || !is_same(&function->identity, &identity))
+	if (!function->name || !is_same(&function->identity, &identity) ||
+	    is_contradicted(search, function))
 		read_function(search, function, &identity);
 	return true;
 }
@@ -291,44 +311,74 @@ static void check_texts(const struct php_names *names, struct function *function
 
 /* --- places --- */
 
-/* An instruction that the stop has not shown is there, and the same, as long as its function is. */
+/*
+ * An instruction that the stop has not shown is there, and the same, as long as its function is.
+ * What has no name may have been dropped meanwhile: then others have its place, and it has no line.
+ */
 static void find_line(const struct search *search, const struct script_frame *frame,
 		      struct looked_at *at)
 {
-	uint64_t address = frame->instruction + search->php->layout->opline_line;
+	const struct php_layout *layout = search->php->layout;
+	const struct function *function = &search->names->functions[at->row];
+	uint64_t address = frame->instruction + layout->opline_line;
 
+	at->code = frame->code;
 	at->instruction = frame->instruction;
-	at->has_line =
-		frame->instruction &&
-		(snapshot_read_any(search->snapshot, address, &at->line, sizeof(at->line)) ||
-		 key_map_find(&search->names->lines, search->names->functions[at->row].number,
-			      frame->instruction, &at->line));
+	at->has_line = frame->instruction &&
+		       (snapshot_read_any(search->snapshot, address, &at->line, sizeof(at->line)) ||
+			key_map_find(&search->names->lines, function->number, frame->instruction,
+				     &at->line));
 	at->piece = NO_PIECE;
 	if (!frame->instruction || at->has_line)
 		return;
 	at->piece = search->names->nr_pieces;
 	add_piece(search->names, address, sizeof(at->line));
+	if (function->identity.name)
+		return;
+	add_piece(search->names, at->code, layout->function.nr_bytes);
+	add_piece(search->names, function->texts[TEXT_FILE].at,
+		  function->texts[TEXT_FILE].nr_bytes);
 }
 
-static uint32_t line_of(struct php_names *names, const struct looked_at *at)
+/* Is the function of that frame, which has no name, there still? */
+static bool is_still(const struct search *search, const struct looked_at *at)
 {
-	const struct identity *identity = &names->functions[at->row].identity;
+	const struct php_function_layout *layout = &search->php->layout->function;
+	const struct function *function = &search->names->functions[at->row];
+	const struct memory_piece *head = &search->names->pieces[at->piece + 1];
+	const struct memory_piece *file = &search->names->pieces[at->piece + 2];
+	struct identity identity;
+
+	if (!head->is_read || !file->is_read)
+		return false;
+	identity = identity_of(layout, head->out);
+	return is_same(&identity, &function->identity) &&
+	       php_text_agrees(&function->texts[TEXT_FILE], file->out);
+}
+
+static uint32_t line_of(const struct search *search, const struct looked_at *at)
+{
+	struct php_names *names = search->names;
+	const struct function *function = &names->functions[at->row];
+	const struct identity *identity = &function->identity;
 	uint32_t line = at->line;
 
-	if (at->piece != NO_PIECE && names->pieces[at->piece].is_read)
-		memcpy(&line, names->pieces[at->piece].out, sizeof(line));
-	else if (!at->has_line)
+	if (at->has_line)
+		return line;
+	if (at->piece == NO_PIECE || !names->pieces[at->piece].is_read ||
+	    (!identity->name && !is_still(search, at)))
 		return 0;
+	memcpy(&line, names->pieces[at->piece].out, sizeof(line));
 	if (identity->name && (line < identity->first_line || line > identity->last_line))
 		return 0;
-	if (identity->name && !at->has_line)
-		key_map_put(&names->lines, names->functions[at->row].number, at->instruction, line);
+	if (identity->name)
+		key_map_put(&names->lines, function->number, at->instruction, line);
 	return line;
 }
 
-static struct script_place place_of(struct php_names *names, const struct looked_at *at)
+static struct script_place place_of(const struct search *search, const struct looked_at *at)
 {
-	const struct function *function = &names->functions[at->row];
+	const struct function *function = &search->names->functions[at->row];
 
 	if (!at->is_function || !function->is_there)
 		return (struct script_place){.name = NULL};
@@ -337,7 +387,7 @@ static struct script_place place_of(struct php_names *names, const struct looked
 	return (struct script_place){.name = function->name,
 				     .file = function->texts[TEXT_FILE].text,
 				     .first_line = function->identity.first_line,
-				     .line = line_of(names, at)};
+				     .line = line_of(search, at)};
 }
 
 /* They are read again, if ever: what is there now is another one, or none. */
@@ -353,7 +403,7 @@ static void forget_gone(struct php_names *names, size_t nr)
 
 static void make_room(struct php_names *names, size_t nr)
 {
-	size_t nr_pieces = nr * (NR_TEXTS + 1); /* and the line */
+	size_t nr_pieces = nr * (NR_TEXTS + 3); /* and the line, with what it is proved by */
 
 	names->nr_pieces = 0;
 	ARRAY_RESERVE(names->looked_at, nr, names->cap_looked_at);
@@ -391,7 +441,7 @@ void php_names_find(struct php_names *names, const struct php *php, struct space
 
 		if (at->is_function)
 			check_texts(names, &names->functions[at->row]);
-		places[i] = place_of(names, at);
+		places[i] = place_of(&search, at);
 	}
 	forget_gone(names, nr);
 }

@@ -2,6 +2,7 @@
 #ifndef PROFC_SCRIPT_PHP_REGISTERS_H
 #define PROFC_SCRIPT_PHP_REGISTERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,9 @@ struct php_registers;
  */
 struct php_registers *php_registers_new(struct elf_image *image, uint64_t loop);
 void php_registers_free(struct php_registers *registers);
+
+/* What the register of the instruction has where the thread is; false: that is not known. */
+bool php_registers_opline(const struct snapshot *snapshot, uint64_t *opline);
 
 /* What is known of each native frame of a snapshot; borrowed until the next call. */
 const struct php_native *php_registers_find(struct php_registers *registers,

@@ -200,6 +200,11 @@ void php_registers_free(struct php_registers *registers)
 
 /* --- from frame to frame --- */
 
+bool php_registers_opline(const struct snapshot *snapshot, uint64_t *opline)
+{
+	return snapshot->arch == ARCH_X86_64 && regs_get(&snapshot->regs, REG_OPLINE, opline);
+}
+
 static bool is_loop(const struct php_registers *registers, const struct script_native *native)
 {
 	for (size_t i = 0; native->is_interpreter && i < ARRAY_SIZE(registers->loop); i++) {
@@ -251,7 +256,7 @@ const struct php_native *php_registers_find(struct php_registers *registers,
 
 	ARRAY_RESERVE(registers->found, nr_natives, registers->cap_found);
 	at.has_frame = regs_get(&snapshot->regs, REG_FRAME, &at.frame);
-	at.has_opline = regs_get(&snapshot->regs, REG_OPLINE, &at.opline);
+	at.has_opline = php_registers_opline(snapshot, &at.opline);
 	for (size_t i = 0; i < nr_natives; i++) {
 		const struct script_native *native = &natives[i];
 		const struct place *place =

@@ -10,7 +10,7 @@ struct snapshot;
 struct space;
 
 /* So much of a text is copied in the stop, and looked at again at each use. */
-#define PHP_TEXT_BYTES 128
+#define PHP_TEXT_BYTES 256
 
 /* A text of PHP's, and what tells it from another one in the same place. */
 struct php_text {

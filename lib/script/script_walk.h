@@ -66,7 +66,7 @@ struct script_frame {
 /* Where a frame is in its source. */
 struct script_place {
 	const char *name;    /* of the function, qualified by its class; NULL: its object is gone */
-	const char *file;    /* as the program gives it */
+	const char *file;    /* as the program gives it; in brackets, without a line: none */
 	uint32_t first_line; /* of the function */
 	uint32_t line;	     /* 0: it has none */
 	/* It is the interpreter's own, or not known for sure: its native frame says more. */

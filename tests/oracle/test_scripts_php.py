@@ -4,7 +4,10 @@
 import collections
 import json
 import os
+import random
+import signal
 import subprocess
+import time
 
 import procfs
 from live import LiveCase
@@ -186,3 +189,71 @@ class Scripts(LiveCase):
                 self.compare(process, counts)
         self.assertLessEqual(counts["refused"], counts["all"] / 100, counts)
         self.assertGreater(counts["natives found"], counts["natives"] / 2, counts)
+
+
+# What a line does, of which each part is often done: with a call of PHP's own functions or without.
+STATEMENTS = (
+    "$x = $x * 31 % 1000003;", "$x += $a[$x % 100];", "$t = $s . $x;", "$t .= $s;", "$f = $f * 1.01 + $x;",
+    "$o->v = $o->v + 1;", "$x = isset($a[$x]) ? 1 : 2;", "$b = $a; $b[] = $x;", "$x = strlen($t) + ord($t);",
+    "$t = substr($t, 0, 900);", "foreach ($c as $k => $v) $x ^= $v;", "$x = (int)\"1$x\" % 1009;",
+    "[$y, $z] = [$x, $f];", "$t = \"$x and $s and $y\";", "$x = $t === $s ? 3 : 4;", "$d = ['a' => $x, 'b' => $t];",
+    "$x += $d['a'] <=> $y;", "$t = str_replace('a', 'bb', $s);", "for ($i = 0; $i < 9; $i++) $x += $i;",
+    "$x = max($x, $y) % 1013;", "$f = sqrt($f * $f + 1);", "unset($b);", "$x = $x & 255 | 7;",
+)
+LINES = 12
+RUNNING_STOPS = 100
+
+
+class Running(LiveCase):
+    """The line of the function that runs, beside a word in which the program keeps that itself."""
+
+    def setUp(self):
+        super().setUp()
+        self.reader = os.path.join(BUILD, "tests", "oracle", "script_stack")
+
+    def begin(self):
+        chosen = random.Random(1)
+        lines = ["<?php $line = FFI::new('int'); $at = FFI::addr($line); $word = FFI::new('uintptr_t');"
+                 " FFI::memcpy(FFI::addr($word), FFI::addr($at), 8); echo $word->cdata, \"\\n\";",
+                 "function work($line) { $a = range(0, 99); $c = range(0, 9); $s = str_repeat('a', 500); $x = 1;"
+                 " $f = 1.5; $o = new stdClass; $o->v = $y = $z = 1; $t = $s; $d = ['a' => 1];", "while (true) {"]
+        for _ in range(LINES):
+            lines.append("$line->cdata = __LINE__; " + " ".join(chosen.choices(STATEMENTS, k=60)))
+        path = self.path("lines.php")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n".join([*lines, "}", "}", "work($line);"]))
+        process = subprocess.Popen([need("php"), path], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process, int(process.stdout.readline())
+
+    def test_lines(self):
+        process, word = self.begin()
+        counts = collections.Counter()
+        for _ in range(RUNNING_STOPS):
+            time.sleep(random.uniform(0.001, 0.005))
+            os.kill(process.pid, signal.SIGSTOP)
+            self.eventually(lambda: procfs.state(process.pid, process.pid) == "T", "a stop")
+            with open(f"/proc/{process.pid}/mem", "rb", buffering=0) as memory:
+                memory.seek(word)
+                line = int.from_bytes(memory.read(4), "little")
+            done = subprocess.run([self.reader, str(process.pid), str(process.pid)], check=True, text=True,
+                                  capture_output=True)
+            os.kill(process.pid, signal.SIGCONT)
+            scripts, _ = shown(done.stdout.splitlines()) if done.stdout[0] != "#" else ([], [])
+            self.assertEqual([frame[0] for frame in scripts][1:], ["{main}"] if scripts else [])
+            # Between two lines one is done, and the word not set so far.
+            after = [line + 1, line + 2] if line < 3 + LINES else [3, 4, 4 + LINES]
+            if not scripts:
+                counts["refused"] += 1
+            elif scripts[0][2] == line:
+                counts["equal"] += 1
+            elif scripts[0][2] in after:
+                counts["next"] += 1
+            elif not scripts[0][2]:
+                counts["no line"] += 1
+            else:
+                self.fail(f"line {line}: {done.stdout}")
+        self.assertGreaterEqual(counts["equal"], RUNNING_STOPS * 0.9, counts)
+        self.assertLessEqual(counts["refused"] + counts["no line"], 2, counts)
