@@ -8,7 +8,7 @@
 
 /* zend_executor_globals; what walks need is in [start, end). */
 struct php_globals_layout {
-	uint32_t start, end, nr_bytes;
+	uint32_t start, end;
 	uint32_t stack_top, stack; /* the newest page of the stack, and the end of its used part */
 	uint32_t current;	   /* the innermost frame */
 	/* Three instructions that frames are at while an exception is handled, and the place of the
@@ -46,6 +46,9 @@ struct php_layout {
 	uint32_t text_type, text_hash, text_length,
 		text_head; /* zend_string; its head is that long */
 };
+
+/* That of a version, such as "8.2"; NULL: it is not known. Static. */
+const struct php_layout *php_layout_of(const char *version);
 
 #define PHP_FUNCTION_BYTES_MAX	256
 #define PHP_FRAME_BYTES_MAX	128

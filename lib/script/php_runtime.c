@@ -42,51 +42,6 @@ struct engine {
 
 /* --- version --- */
 
-/* Those that were tried. */
-static const struct version {
-	const char *name;
-	struct php_layout layout;
-} versions[] = {
-	{"8.2",
-	 {.globals = {.start = 456,
-		      .end = 1688,
-		      .stack_top = 456,
-		      .stack = 472,
-		      .current = 488,
-		      .before_exception = 880,
-		      .exception = 888,
-		      .nr_exception_bytes = 96,
-		      .fiber = 1680},
-	  .frame = {.nr_bytes = 56,
-		    .opline = 0,
-		    .return_value = 16,
-		    .function = 24,
-		    .info = 40,
-		    .previous = 48},
-	  .function = {.nr_bytes = 168,
-		       .nr_native_bytes = 80,
-		       .name = 8,
-		       .scope = 16,
-		       .nr_oplines = 80,
-		       .oplines = 88,
-		       .file = 152,
-		       .first_line = 160,
-		       .last_line = 164,
-		       .handler = 72},
-	  .generator = {.nr_bytes = 264,
-			.class_entry = 16,
-			.frame = 56,
-			.delegate = 152,
-			.placeholder = 184},
-	  .nr_opline_bytes = 32,
-	  .opline_line = 24,
-	  .class_name = 8,
-	  .text_type = 4,
-	  .text_hash = 8,
-	  .text_length = 16,
-	  .text_head = 24}},
-};
-
 static bool read_word(struct space *space, uint64_t address, uint64_t *word)
 {
 	return space_read_memory(space, address, word, sizeof(*word));
@@ -139,15 +94,6 @@ static bool read_version(struct space *space, uint64_t getter, struct script_fou
 		return false;
 	snprintf(found->version, sizeof(found->version), "%u.%u", major > 2 ? major + 4 : 5, minor);
 	return true;
-}
-
-static const struct version *find_version(const struct script_found *found)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
-		if (strcmp(versions[i].name, found->version) == 0)
-			return &versions[i];
-	}
-	return NULL;
 }
 
 /* --- layout --- */
@@ -224,22 +170,21 @@ static bool has_compiler(pid_t pid)
 static void *recognise(struct space *space, const struct script_module *module,
 		       struct script_found *found)
 {
-	const struct version *version;
+	const struct php_layout *layout;
 	struct engine *engine;
 	uint64_t stack, class_entry;
 
 	*found = (struct script_found){.support = SCRIPT_UNKNOWN_VERSION};
 	if (!read_version(space, module->exports[EXPORT_VERSION], found))
 		return NULL;
-	version = find_version(found);
-	if (!version)
+	layout = php_layout_of(found->version);
+	if (!layout)
 		return NULL;
 	found->support = SCRIPT_OTHER_LAYOUT;
-	if (!agrees(space, module, &version->layout))
+	if (!agrees(space, module, layout))
 		return NULL;
 	/* Before its first script, its extensions may not have begun. */
-	if (!read_word(space, module->exports[EXPORT_GLOBALS] + version->layout.globals.stack,
-		       &stack) ||
+	if (!read_word(space, module->exports[EXPORT_GLOBALS] + layout->globals.stack, &stack) ||
 	    !read_word(space, module->exports[EXPORT_GENERATOR_CLASS], &class_entry))
 		return NULL;
 	found->is_early = !stack || !class_entry;
@@ -250,7 +195,7 @@ static void *recognise(struct space *space, const struct script_module *module,
 		return NULL;
 	found->support = SCRIPT_OTHER_LAYOUT;
 	engine = xcalloc(1, sizeof(*engine));
-	engine->php = (struct php){.layout = &version->layout,
+	engine->php = (struct php){.layout = layout,
 				   .globals = module->exports[EXPORT_GLOBALS],
 				   .generator_class = class_entry};
 	engine->registers =
@@ -346,7 +291,8 @@ static void *recognise_other(struct space *space, const struct script_module *mo
 			     struct script_found *found)
 {
 	*found = (struct script_found){.support = SCRIPT_UNKNOWN_VERSION};
-	if (read_version(space, module->exports[EXPORT_VERSION], found) && find_version(found))
+	if (read_version(space, module->exports[EXPORT_VERSION], found) &&
+	    php_layout_of(found->version))
 		found->support = SCRIPT_THREAD_SAFE;
 	return NULL;
 }

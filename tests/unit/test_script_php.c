@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Walks of frames of PHP that are made up, and texts in the memory of this process. */
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "mapping/module.h"
+#include "mapping/space.h"
+#include "script/php_text.h"
+#include "snapshot/wanted.h"
+#include "tests/unit/made_php.h"
+#include "tests/unit/unit.h"
+
+static enum script_outcome walk(struct made_php *made, struct script_walk *out)
+{
+	return php_walk(&made->php, &made->snapshot, made->natives, NR_MADE_NATIVES, out);
+}
+
+static void check_frame(const struct script_walk *found, size_t i, enum made_function function,
+			uint64_t instruction, size_t native)
+{
+	assert_true(i < found->nr_frames);
+	assert_int_equal(found->frames[i].code, MADE_FUNCTION(function));
+	assert_int_equal(found->frames[i].instruction, instruction);
+	assert_int_equal(found->frames[i].native, native);
+}
+
+static void set_current(struct made_php *made, uint64_t frame)
+{
+	made_php_put(made, MADE_GLOBALS + made->php.layout->globals.current, frame);
+}
+
+static void set_previous(struct made_php *made, uint64_t frame, uint64_t previous)
+{
+	made_php_put(made, frame + made->php.layout->frame.previous, previous);
+}
+
+TEST(script_php, all_frames_are_in_their_native_frames)
+{
+	struct script_walk found = {0};
+	struct made_php made;
+
+	made_php_init(&made);
+	assert_int_equal(walk(&made, &found), SCRIPT_PROVED);
+	assert_int_equal(found.nr_frames, 5);
+	check_frame(&found, 0, MADE_INNER, MADE_OPLINES(MADE_INNER) + 32, 1);
+	check_frame(&found, 1, MADE_OUTER, MADE_KEPT(MADE_OUTER), 1);
+	check_frame(&found, 2, MADE_EACH, 0, 2);
+	check_frame(&found, 3, MADE_MIDDLE, MADE_KEPT(MADE_MIDDLE), 3);
+	check_frame(&found, 4, MADE_MAIN, MADE_KEPT(MADE_MAIN), 3);
+	script_walk_release(&found);
+	made_php_release(&made);
+}
+
+TEST(script_php, an_instruction_is_one_of_its_function)
+{
+	struct script_walk found = {0};
+	struct made_php made;
+
+	made_php_init(&made);
+	made.natives[1].opline = MADE_OPLINES(MADE_INNER) + 33;
+	assert_int_equal(walk(&made, &found), SCRIPT_PROVED);
+	check_frame(&found, 0, MADE_INNER, 0, 1);
+	made.natives[1].opline = MADE_OPLINES(MADE_INNER) + MADE_NR_OPLINES * UINT64_C(32);
+	assert_int_equal(walk(&made, &found), SCRIPT_PROVED);
+	check_frame(&found, 0, MADE_INNER, 0, 1);
+	made.natives[1].has_opline = false;
+	made.natives[1].opline = MADE_OPLINES(MADE_INNER);
+	assert_int_equal(walk(&made, &found), SCRIPT_PROVED);
+	check_frame(&found, 0, MADE_INNER, 0, 1);
+	script_walk_release(&found);
+	made_php_release(&made);
+}
+
+/* Frames are at one of three instructions of their own then. */
+TEST(script_php, while_an_exception_is_handled_the_instruction_before_counts)
+{
+	struct script_walk found = {0};
+	struct made_php made;
+	const struct php_globals_layout *globals;
+
+	made_php_init(&made);
+	globals = &made.php.layout->globals;
+	made_php_put(&made, MADE_GLOBALS + globals->before_exception,
+		     MADE_OPLINES(MADE_MIDDLE) + 64);
+	made_php_put(&made, made.frames[MADE_MIDDLE], MADE_GLOBALS + globals->exception + 32);
+	assert_int_equal(walk(&made, &found), SCRIPT_PROVED);
+	check_frame(&found, 3, MADE_MIDDLE, MADE_OPLINES(MADE_MIDDLE) + 64, 3);
+	script_walk_release(&found);
+	made_php_release(&made);
+}
+
+TEST(script_php, a_frame_is_refused_if_the_register_has_another)
+{
+	struct script_walk found = {0};
+	struct made_php made;
+
+	made_php_init(&made);
+	made.natives[3].frame += 16;
+	assert_int_equal(walk(&made, &found), SCRIPT_NO_NATIVE_FRAME);
+	assert_int_equal(found.nr_frames, 0);
+	made.natives[3].frame -= 16;
+	made.natives[3].has_frame = false;
+	assert_int_equal(walk(&made, &found), SCRIPT_NO_NATIVE_FRAME);
+	script_walk_release(&found);
+	made_php_release(&made);
+}
+
+/* The loop has the callee in its register, and `current` is its caller: it is entered, or left. */
+TEST(script_php, a_call_that_begins_or_ends_is_at_the_line_of_its_caller)
+{
+	struct script_walk found = {0};
+	struct made_php made;
+
+	made_php_init(&made);
+	set_current(&made, made.frames[MADE_MIDDLE]);
+	made_php_frame(&made, MADE_EACH, made.frames[MADE_MIDDLE], 0);
+	made.natives[3].frame = made.frames[MADE_EACH];
+	assert_int_equal(walk(&made, &found), SCRIPT_PROVED);
+	assert_int_equal(found.nr_frames, 2);
+	check_frame(&found, 0, MADE_MIDDLE, MADE_KEPT(MADE_MIDDLE), 3);
+	/* An entry frame is that of another loop. */
+	made_php_frame(&made, MADE_EACH, made.frames[MADE_MIDDLE], MADE_ENTRY);
+	assert_int_equal(walk(&made, &found), SCRIPT_NO_NATIVE_FRAME);
+	script_walk_release(&found);
+	made_php_release(&made);
+}
+
+/* Before it has saved the register, and once it has restored it, that is its caller's. */
+TEST(script_php, a_loop_that_begins_or_returns_has_no_frames)
+{
+	struct script_walk found = {0};
+	struct made_php made;
+
+	made_php_init(&made);
+	set_current(&made, made.frames[MADE_MIDDLE]);
+	made.natives[1].frame = made.frames[MADE_MIDDLE];
+	assert_int_equal(walk(&made, &found), SCRIPT_PROVED);
+	assert_int_equal(found.nr_frames, 2);
+	check_frame(&found, 0, MADE_MIDDLE, 0, 3);
+	/* Its entry is there already. */
+	set_current(&made, made.frames[MADE_INNER]);
+	assert_int_equal(walk(&made, &found), SCRIPT_PROVED);
+	assert_int_equal(found.nr_frames, 3);
+	check_frame(&found, 0, MADE_EACH, 0, 2);
+	script_walk_release(&found);
+	made_php_release(&made);
+}
+
+TEST(script_php, a_native_function_that_native_code_calls_is_in_its_own_code)
+{
+	struct script_walk found = {0};
+	struct made_php made;
+
+	made_php_init(&made);
+	made_php_frame(&made, MADE_EACH, made.frames[MADE_MIDDLE], MADE_ENTRY);
+	assert_int_equal(walk(&made, &found), SCRIPT_PROVED);
+	assert_int_equal(found.nr_frames, 4);
+	made.natives[2].entry = MADE_HANDLER;
+	assert_int_equal(walk(&made, &found), SCRIPT_PROVED);
+	check_frame(&found, 2, MADE_EACH, 0, 2);
+	script_walk_release(&found);
+	made_php_release(&made);
+}
+
+TEST(script_php, frames_outside_the_stack_are_of_generators)
+{
+	struct script_walk found = {0};
+	struct made_php made;
+	const struct php_generator_layout *layout;
+
+	made_php_init(&made);
+	layout = &made.php.layout->generator;
+	made_php_put(&made, MADE_OBJECT(MADE_INNER) + layout->frame, made.frames[MADE_OUTER]);
+	assert_int_equal(walk(&made, &found), SCRIPT_NOT_GENERATOR);
+	made_php_object(&made, MADE_INNER, 0);
+	made_php_put(&made, MADE_OBJECT(MADE_OUTER) + layout->class_entry, MADE_CLASS + 8);
+	assert_int_equal(walk(&made, &found), SCRIPT_NOT_GENERATOR);
+	made_php_object(&made, MADE_OUTER, MADE_OBJECT(MADE_INNER));
+	made_php_frame(&made, MADE_INNER, 0, MADE_ENTRY);
+	assert_int_equal(walk(&made, &found), SCRIPT_NOT_GENERATOR);
+	/* Two that delegate to each other. */
+	made_php_release(&made);
+	made_php_init(&made);
+	made_php_object(&made, MADE_INNER, MADE_OBJECT(MADE_OUTER));
+	assert_int_equal(walk(&made, &found), SCRIPT_TOO_DEEP);
+	assert_int_equal(found.nr_frames, 0);
+	script_walk_release(&found);
+	made_php_release(&made);
+}
+
+TEST(script_php, what_resumed_a_fiber_is_on_another_stack)
+{
+	struct script_walk found = {0};
+	struct made_php made;
+
+	made_php_init(&made);
+	set_previous(&made, made.frames[MADE_MAIN], made.frames[MADE_MAIN] + 0x4000);
+	made_php_put(&made, MADE_GLOBALS + made.php.layout->globals.fiber, MADE_HEAP);
+	assert_int_equal(walk(&made, &found), SCRIPT_PROVED);
+	assert_int_equal(found.nr_frames, 5);
+	made_php_put(&made, MADE_GLOBALS + made.php.layout->globals.fiber, 0);
+	assert_int_equal(walk(&made, &found), SCRIPT_NOT_COPIED);
+	script_walk_release(&found);
+	made_php_release(&made);
+}
+
+TEST(script_php, a_circle_ends)
+{
+	struct script_walk found = {0};
+	struct made_php made;
+
+	made_php_init(&made);
+	set_previous(&made, made.frames[MADE_MAIN], made.frames[MADE_MIDDLE]);
+	assert_int_not_equal(walk(&made, &found), SCRIPT_PROVED);
+	set_previous(&made, made.frames[MADE_MIDDLE], made.frames[MADE_MIDDLE]);
+	assert_int_equal(walk(&made, &found), SCRIPT_TOO_DEEP);
+	made_php_put(&made, MADE_PAGE + 16, MADE_PAGE);
+	assert_int_not_equal(walk(&made, &found), SCRIPT_PROVED);
+	script_walk_release(&found);
+	made_php_release(&made);
+}
+
+/* Copy what is wanted of the whole memory, as stops do. */
+static void copy_wanted(struct made_php *whole, const struct wanted_memory *wanted,
+			struct made_php *part)
+{
+	for (size_t i = 0; i < wanted->nr; i++) {
+		const struct wanted_range *range = &wanted->at[i];
+		uint8_t bytes[0x2000];
+
+		assert_true(range->nr_bytes <= sizeof(bytes));
+		/* The end of the made-up memory. */
+		for (uint32_t nr = range->nr_bytes; nr; nr--) {
+			if (snapshot_read_any(&whole->snapshot, range->start, bytes, nr)) {
+				memcpy(snapshot_add_wanted(&part->snapshot, range->start, nr),
+				       bytes, nr);
+				break;
+			}
+		}
+	}
+}
+
+TEST(script_php, each_copy_shows_where_the_next_is)
+{
+	struct script_walk found = {0};
+	struct made_php whole, part;
+	uint8_t stack[0x400];
+	int nr = 0;
+
+	made_php_init(&whole);
+	part = whole;
+	part.snapshot = (struct snapshot){.arch = ARCH_X86_64};
+	assert_true(snapshot_read(&whole.snapshot, MADE_STACK, stack, sizeof(stack)));
+	memcpy(snapshot_add_region(&part.snapshot, MADE_STACK, sizeof(stack)), stack,
+	       sizeof(stack));
+	for (; nr < 16; nr++) {
+		struct wanted_memory missing = {.nr = 0};
+
+		if (!php_find_missing(&part.php, &part.snapshot, &missing))
+			break;
+		copy_wanted(&whole, &missing, &part);
+	}
+	assert_true(nr < 16);
+	assert_int_equal(walk(&part, &found), SCRIPT_PROVED);
+	assert_int_equal(found.nr_frames, 5);
+	/* What it wants is enough for the next one. */
+	snapshot_clear(&part.snapshot);
+	part.snapshot.arch = ARCH_X86_64;
+	memcpy(snapshot_add_region(&part.snapshot, MADE_STACK, sizeof(stack)), stack,
+	       sizeof(stack));
+	copy_wanted(&whole, &found.wanted, &part);
+	assert_int_equal(walk(&part, &found), SCRIPT_PROVED);
+	script_walk_release(&found);
+	made_php_release(&whole);
+	made_php_release(&part);
+}
+
+struct made_text {
+	uint32_t nr_users, type;
+	uint64_t hash, length;
+	char characters[64];
+};
+
+static bool reads(const struct made_text *made, const char *expected)
+{
+	struct module_table *modules = module_table_new();
+	struct space *space = space_new(modules, getpid());
+	static const struct snapshot nothing;
+	struct php_text text = {0};
+	bool is_read = php_text_read(php_layout_of("8.2"), &nothing, space,
+				     (uint64_t)(uintptr_t)made, &text);
+
+	if (is_read) {
+		assert_string_equal(text.text, expected);
+		assert_true(php_text_agrees(&text, (const uint8_t *)made));
+	}
+	php_text_release(&text);
+	space_free(space);
+	module_table_free(modules);
+	return is_read;
+}
+
+TEST(script_php, texts_are_proved_by_their_hash)
+{
+	struct made_text text = {1, 6 | 0x70, UINT64_C(0xb7f45acfccebf42a), 12, "Any\\Ou\\Magic"};
+
+	assert_true(reads(&text, "Any\\Ou\\Magic"));
+	text.characters[0] = 'B';
+	assert_false(reads(&text, ""));
+	text.hash = 0; /* it was not computed so far */
+	assert_true(reads(&text, "Bny\\Ou\\Magic"));
+	text.type = 7;
+	assert_false(reads(&text, ""));
+	text.type = 6;
+	text.length = UINT64_C(1) << 40;
+	assert_false(reads(&text, ""));
+	text.length = 0;
+	assert_false(reads(&text, ""));
+	text.length = 5;
+	text.characters[2] = '\0';
+	assert_true(reads(&text, "Bn"));
+}
