@@ -98,28 +98,33 @@ static bool read_version(struct space *space, uint64_t getter, struct script_fou
 
 /* --- layout --- */
 
-/* Does the function begin by loading the word at `offset` in PHP's globals? */
-static bool loads_global(struct space *space, uint64_t function, uint64_t globals, uint32_t offset)
+/*
+ * Where PHP's globals are, if the function begins by loading the word at `offset` in them; 0: it
+ * does not.
+ */
+static uint64_t globals_of(struct space *space, uint64_t function, uint32_t offset)
 {
 	uint8_t code[32];
-	uint64_t address;
+	uint64_t globals;
 	uint32_t displacement;
 	size_t at = 0;
 
 	if (!space_read_memory(space, function, code, sizeof(code)))
-		return false;
-	address = loaded_from(code, function, &at, OPCODE_ADDRESS);
-	/* A library finds them by a word that its loader has set. */
-	if (!address) {
-		address = loaded_from(code, function, &at, OPCODE_LOAD);
-		if (!address || !read_word(space, address, &address))
-			return false;
+		return 0;
+	globals = loaded_from(code, function, &at, OPCODE_ADDRESS);
+	/* A library finds them by a word that the loader has set: a program may have a copy. */
+	if (!globals) {
+		globals = loaded_from(code, function, &at, OPCODE_LOAD);
+		if (!globals || !read_word(space, globals, &globals))
+			return 0;
 	}
 	/* The function may save a register first. */
 	at += (code[at] & 0xf8) == 0x50;
 	memcpy(&displacement, code + at + 3, sizeof(displacement));
-	return address == globals && (code[at] & 0xfb) == 0x48 && code[at + 1] == OPCODE_LOAD &&
-	       (code[at + 2] & 0xc0) == 0x80 && displacement == offset;
+	return (code[at] & 0xfb) == 0x48 && code[at + 1] == OPCODE_LOAD &&
+			       (code[at + 2] & 0xc0) == 0x80 && displacement == offset
+		       ? globals
+		       : 0;
 }
 
 /* Functions are run by code that jumps from handler to handler, and keeps registers for itself. */
@@ -134,16 +139,18 @@ static bool is_hybrid(struct space *space, uint64_t kind_getter)
 	       !memcmp(code, expected, sizeof(code));
 }
 
-static bool agrees(struct space *space, const struct script_module *module,
-		   const struct php_layout *layout)
+/* Two functions tell where they are, and that both words are there; 0: it is laid out otherwise. */
+static uint64_t find_globals(struct space *space, const struct script_module *module,
+			     const struct php_layout *layout)
 {
-	uint64_t globals = module->exports[EXPORT_GLOBALS];
+	uint64_t globals =
+		globals_of(space, module->exports[EXPORT_SCOPE_GETTER], layout->globals.current);
 
-	return loads_global(space, module->exports[EXPORT_SCOPE_GETTER], globals,
-			    layout->globals.current) &&
-	       loads_global(space, module->exports[EXPORT_STACK_DESTROYER], globals,
-			    layout->globals.stack) &&
-	       is_hybrid(space, module->exports[EXPORT_KIND]);
+	return is_hybrid(space, module->exports[EXPORT_KIND]) &&
+			       globals == globals_of(space, module->exports[EXPORT_STACK_DESTROYER],
+						     layout->globals.stack)
+		       ? globals
+		       : 0;
 }
 
 /*
@@ -172,7 +179,7 @@ static void *recognise(struct space *space, const struct script_module *module,
 {
 	const struct php_layout *layout;
 	struct engine *engine;
-	uint64_t stack, class_entry;
+	uint64_t globals, stack, class_entry;
 
 	*found = (struct script_found){.support = SCRIPT_UNKNOWN_VERSION};
 	if (!read_version(space, module->exports[EXPORT_VERSION], found))
@@ -181,10 +188,11 @@ static void *recognise(struct space *space, const struct script_module *module,
 	if (!layout)
 		return NULL;
 	found->support = SCRIPT_OTHER_LAYOUT;
-	if (!agrees(space, module, layout))
+	globals = find_globals(space, module, layout);
+	if (!globals)
 		return NULL;
 	/* Before its first script, its extensions may not have begun. */
-	if (!read_word(space, module->exports[EXPORT_GLOBALS] + layout->globals.stack, &stack) ||
+	if (!read_word(space, globals + layout->globals.stack, &stack) ||
 	    !read_word(space, module->exports[EXPORT_GENERATOR_CLASS], &class_entry))
 		return NULL;
 	found->is_early = !stack || !class_entry;
@@ -195,9 +203,8 @@ static void *recognise(struct space *space, const struct script_module *module,
 		return NULL;
 	found->support = SCRIPT_OTHER_LAYOUT;
 	engine = xcalloc(1, sizeof(*engine));
-	engine->php = (struct php){.layout = layout,
-				   .globals = module->exports[EXPORT_GLOBALS],
-				   .generator_class = class_entry};
+	engine->php =
+		(struct php){.layout = layout, .globals = globals, .generator_class = class_entry};
 	engine->registers =
 		php_registers_new(module->image, module->exports[EXPORT_LOOP] - module->bias);
 	if (!engine->registers) {
