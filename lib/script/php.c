@@ -18,7 +18,7 @@
 #define PAGE_HEADER_BYTES 32
 #define PAGE_BYTES_MAX	  (UINT64_C(64) << 20)
 /* The top of the stack moves from sample to sample: so much above it is wanted as well. */
-#define PAGE_SLACK_BYTES 1024
+#define PAGE_SLACK_BYTES 4096
 /* A generator that delegates to a generator that delegates, and so on. */
 #define DELEGATES_MAX 64
 
@@ -264,12 +264,33 @@ static bool has_opline(const struct php_walk *walk, uint64_t opline)
 	       (opline - first) % walk->layout->nr_opline_bytes == 0;
 }
 
+/* The instructions of a short function are wanted as a whole: a stack is at others each time. */
+#define OPLINES_BYTES 4096
+
+/* One alone is not worth a copy of its own. */
 static void want_opline(struct php_walk *walk, uint64_t opline)
 {
 	uint8_t bytes[PHP_OPLINE_BYTES_MAX];
 
-	if (has_opline(walk, opline))
+	if (has_opline(walk, opline) && (walk->out || walk->missing->nr))
 		(void)take_range(walk, opline, bytes, walk->layout->nr_opline_bytes);
+}
+
+static void want_oplines_of(struct php_walk *walk, const struct frame *frame)
+{
+	const struct php_function_layout *layout = &walk->layout->function;
+	uint64_t nr_bytes =
+		(uint64_t)number_at(walk->head, layout->nr_oplines) * walk->layout->nr_opline_bytes;
+	uint8_t bytes[OPLINES_BYTES];
+	uint64_t opline;
+
+	if (nr_bytes && nr_bytes <= sizeof(bytes)) {
+		(void)take_range(walk, word_at(walk->head, layout->oplines), bytes, nr_bytes);
+		return;
+	}
+	want_opline(walk, frame->opline);
+	if (frame->at == walk->current && php_registers_opline(walk->snapshot, &opline))
+		want_opline(walk, opline);
 }
 
 /*
@@ -280,16 +301,14 @@ static void want_opline(struct php_walk *walk, uint64_t opline)
 static void want_text_of(struct php_walk *walk, const struct frame *frame)
 {
 	const struct php_function_layout *layout = &walk->layout->function;
-	uint64_t file = word_at(walk->head, layout->file), opline;
+	uint64_t file = word_at(walk->head, layout->file);
 	uint8_t bytes[PHP_TEXT_BYTES];
 
 	if (walk->head[0] == PHP_FUNCTION_NATIVE || word_at(walk->head, layout->name) ||
 	    !is_address(file))
 		return;
 	(void)take_range(walk, file, bytes, sizeof(bytes));
-	want_opline(walk, frame->opline);
-	if (frame->at == walk->current && php_registers_opline(walk->snapshot, &opline))
-		want_opline(walk, opline);
+	want_oplines_of(walk, frame);
 }
 
 static enum script_outcome read_function(struct php_walk *walk, const struct frame *frame)
