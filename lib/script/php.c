@@ -20,7 +20,8 @@
 /* The top of the stack moves from sample to sample: so much above it is wanted as well. */
 #define PAGE_SLACK_BYTES 4096
 /* A generator that delegates to a generator that delegates, and so on. */
-#define DELEGATES_MAX 64
+#define DELEGATES_MAX  64
+#define GENERATORS_MAX 1024
 
 /* In the `info` of a frame. */
 #define INFO_ENTRY     (UINT32_C(1) << 17)
@@ -40,7 +41,8 @@ struct php_walk {
 	size_t native; /* the first that may have the next frame */
 	struct page pages[PAGES_MAX];
 	size_t nr_pages;
-	uint64_t bottom; /* where the first frame of the stack is */
+	uint64_t bottom;      /* where the first frame of the stack is */
+	size_t nr_generators; /* that were read */
 	bool has_fiber;
 	uint64_t current, before_exception;
 	size_t loop;	   /* the native frame of the entry that is walked */
@@ -181,6 +183,8 @@ static enum script_outcome read_generator(struct php_walk *walk, uint64_t at, ui
 {
 	enum script_outcome outcome;
 
+	if (walk->nr_generators++ == GENERATORS_MAX)
+		return SCRIPT_TOO_DEEP;
 	if (!is_address(at))
 		return SCRIPT_NOT_GENERATOR;
 	outcome = take_range(walk, at, bytes, walk->layout->generator.nr_bytes);

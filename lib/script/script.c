@@ -117,15 +117,23 @@ static struct known_module *row_of(struct script_modules *modules, struct module
 	return &modules->at[id.v];
 }
 
+/* Nearly all modules export none of the first names, which are looked for at once. */
 static void look_at(struct known_module *known, struct elf_image *image)
 {
+	const char *first[ARRAY_SIZE(runtimes)];
+	uint64_t at[ARRAY_SIZE(runtimes)];
+
 	known->is_known = true;
 	known->image = image;
-	for (size_t i = 0; image && i < ARRAY_SIZE(runtimes); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
+		first[i] = runtimes[i]->exports[0];
+	if (!image || !elf_image_exports(image, first, ARRAY_SIZE(first), at))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++) {
 		const struct script_runtime *runtime = runtimes[i];
 
-		if (elf_image_exports(image, runtime->exports, runtime->nr_exports,
-				      known->exports) == runtime->nr_exports) {
+		if (at[i] && elf_image_exports(image, runtime->exports, runtime->nr_exports,
+					       known->exports) == runtime->nr_exports) {
 			known->runtime = runtime;
 			return;
 		}

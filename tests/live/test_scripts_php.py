@@ -3,6 +3,7 @@
 
 import json
 import os
+import platform
 import subprocess
 import unittest
 
@@ -89,6 +90,8 @@ class Php(LiveCase):
     def setUp(self):
         super().setUp()
         self.php = need("php")
+        if platform.machine() != "x86_64":
+            self.skipTest("functions of PHP are read on x86-64 alone")
         said = subprocess.run([self.php, "-n", "-r", "echo PHP_VERSION, PHP_ZTS ? ' ZTS' : '';"],
                               stdout=subprocess.PIPE, text=True, check=True).stdout
         if not said.startswith("8.2.") or "ZTS" in said:
