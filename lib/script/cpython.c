@@ -484,7 +484,7 @@ static enum script_outcome read_object(struct cpython_walk *walk, uint64_t at, s
 static bool is_evaluator(const struct cpython_walk *walk, size_t native)
 {
 	const struct script_native *at = &walk->natives[native];
-	const struct cpython_code_range *ranges = walk->python->evaluator;
+	const struct script_code_range *ranges = walk->python->evaluator;
 
 	for (size_t i = 0; at->is_interpreter && i < ARRAY_SIZE(walk->python->evaluator); i++) {
 		if (at->address >= ranges[i].start && at->address < ranges[i].end)

@@ -7,14 +7,10 @@
 #include <stdint.h>
 
 #include "script/cpython_layout.h"
+#include "script/evaluator.h"
 #include "script/script_walk.h"
 
 struct snapshot;
-
-/* [start, end) */
-struct cpython_code_range {
-	uint64_t start, end;
-};
 
 /* An interpreter in an address space: what all walks of its threads need. Addresses are absolute.
  */
@@ -25,7 +21,7 @@ struct cpython {
 	uint64_t runtime;	     /* _PyRuntime, which leads to the lists of threads */
 	/* Up to 3.10: PyFrame_Type, and where its module has _PyEval_EvalFrameDefault(). */
 	uint64_t frame_type;
-	struct cpython_code_range evaluator[2];
+	struct script_code_range evaluator[2];
 };
 
 /*

@@ -10,9 +10,9 @@
 #include "elf/elf_image.h"
 #include "mapping/space.h"
 #include "script/cpython.h"
-#include "script/cpython_evaluator.h"
 #include "script/cpython_links.h"
 #include "script/cpython_names.h"
+#include "script/evaluator.h"
 #include "script/runtime_priv.h"
 #include "script/script.h"
 #include "snapshot/snapshot.h"
@@ -130,7 +130,7 @@ static bool takes_frame_objects(struct space *space, const struct script_module 
 	if (!cpython->layout.has_frame_objects)
 		return true;
 	cpython->frame_type = module->exports[EXPORT_FRAME_TYPE];
-	return cpython_evaluator_find(module->image, evaluator, cpython->evaluator) &&
+	return evaluator_find(module->image, evaluator, cpython->evaluator) &&
 	       agrees_about(space, &cpython->layout, cpython->frame_type,
 			    cpython_layout_agrees_about_frames);
 }

@@ -10,8 +10,7 @@
 #include "cfi/cfi.h"
 #include "code/code_x86_64.h"
 #include "elf/elf_image.h"
-#include "script/cpython.h"
-#include "script/cpython_evaluator.h"
+#include "script/evaluator.h"
 #include "script/php.h"
 #include "script/php_registers.h"
 #include "script/script_walk.h"
@@ -49,7 +48,7 @@ struct place {
 #define PLACES_MAX (1 << 16)
 
 struct php_registers {
-	struct cpython_code_range loop[2];
+	struct script_code_range loop[2];
 	struct saved of_caller_frame, of_caller_opline; /* in the loop */
 	uint64_t saved_from;				/* both are saved from there on */
 	struct place *places;				/* owned */
@@ -180,7 +179,7 @@ struct php_registers *php_registers_new(struct elf_image *image, uint64_t loop)
 	uint64_t frame_end = 0, opline_end = 0;
 
 	if (elf_image_machine(image) == ELF_MACHINE_X86_64 &&
-	    cpython_evaluator_find(image, loop, registers->loop) &&
+	    evaluator_find(image, loop, registers->loop) &&
 	    find_saved(image, loop, REG_FRAME, &registers->of_caller_frame, &frame_end) &&
 	    find_saved(image, loop, REG_OPLINE, &registers->of_caller_opline, &opline_end)) {
 		registers->saved_from = max_u64(frame_end, opline_end);

@@ -44,7 +44,7 @@ static bool read_input(struct input *input, struct cursor *in)
 	input->python.code_type = CODE_TYPE;
 	input->python.generator_types[0] = GENERATOR_TYPE;
 	input->python.frame_type = FRAME_TYPE;
-	input->python.evaluator[0] = (struct cpython_code_range){1, 2};
+	input->python.evaluator[0] = (struct script_code_range){1, 2};
 	input->thread_state = input->python.runtime = cursor_u64(in);
 	input->states[0] = input->thread_state;
 	input->states[1] = input->thread_state + input->python.layout.thread.next;

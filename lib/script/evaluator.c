@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Finds the code of the function that evaluates frames, both parts of it. */
-#include "script/cpython_evaluator.h"
+#include "script/evaluator.h"
 
 #include <stdlib.h>
 
@@ -8,11 +8,10 @@
 #include "cfi/cfi.h"
 #include "code/code_x86_64.h"
 #include "elf/elf_image.h"
-#include "script/cpython.h"
 
 #define EVALUATOR_BYTES_MAX (UINT64_C(1) << 20)
 
-static bool is_in(const struct cpython_code_range *range, uint64_t address)
+static bool is_in(const struct script_code_range *range, uint64_t address)
 {
 	return address >= range->start && address < range->end;
 }
@@ -21,14 +20,14 @@ static bool is_in(const struct cpython_code_range *range, uint64_t address)
  * Where most of the jumps that leave `hot` go: a function jumps to its own parts so, and hardly
  * ever to another function. Data among the code lead to many places.
  */
-static void find_cold(const struct cfi_search *cfi, const struct cpython_code_range *hot,
-		      const uint8_t *code, struct cpython_code_range *cold)
+static void find_cold(const struct cfi_search *cfi, const struct script_code_range *hot,
+		      const uint8_t *code, struct script_code_range *cold)
 {
 	size_t nr_bytes = hot->end - hot->start, at = 0;
 	size_t nr_more = 0; /* jumps that go there, less others */
 
 	while (at < nr_bytes) {
-		struct cpython_code_range found;
+		struct script_code_range found;
 		struct code_instruction instruction;
 		uint64_t target;
 
@@ -46,19 +45,18 @@ static void find_cold(const struct cfi_search *cfi, const struct cpython_code_ra
 		nr_more = is_in(cold, target) ? nr_more + 1 : nr_more - 1;
 	}
 	if (!nr_more)
-		*cold = (struct cpython_code_range){.start = 0};
+		*cold = (struct script_code_range){.start = 0};
 }
 
-bool cpython_evaluator_find(struct elf_image *image, uint64_t entry,
-			    struct cpython_code_range *ranges)
+bool evaluator_find(struct elf_image *image, uint64_t entry, struct script_code_range *ranges)
 {
-	struct cpython_code_range *hot = &ranges[0];
+	struct script_code_range *hot = &ranges[0];
 	const struct elf_cfi *sections = elf_image_cfi(image);
 	const struct cfi_search cfi = {.hdr = sections->eh_frame_hdr, .frames = sections->eh_frame};
 	cleanup_free uint8_t *code = NULL;
 	size_t nr_bytes;
 
-	ranges[1] = (struct cpython_code_range){.start = 0};
+	ranges[1] = (struct script_code_range){.start = 0};
 	if (!elf_image_function(image, entry, &hot->start, &hot->end) || hot->start != entry ||
 	    hot->end - hot->start > EVALUATOR_BYTES_MAX)
 		return false;
