@@ -497,7 +497,7 @@ static enum script_outcome take_delegates(struct php_walk *walk, uint64_t first)
 		at = word_at(object, walk->layout->generator.delegate);
 	}
 	for (nr -= nr > 0; nr && outcome == SCRIPT_PROVED; nr--) {
-		struct frame frame;
+		struct frame frame = {.at = 0};
 
 		outcome = read_frame(walk, frames[nr - 1], &frame);
 		if (outcome == SCRIPT_PROVED && !frame.function)
@@ -567,7 +567,7 @@ static enum script_outcome walk_frames(struct php_walk *walk)
 	uint64_t at = walk->current;
 
 	for (int nr = 0; at && outcome == SCRIPT_PROVED; nr++) {
-		struct frame frame;
+		struct frame frame = {.at = 0};
 
 		if (nr == FRAMES_MAX)
 			return SCRIPT_TOO_DEEP;

@@ -134,7 +134,7 @@ static bool saves(const uint8_t *code, size_t nr_bytes, uint8_t modrm, int32_t *
 	/* With a displacement of a byte, or of four. */
 	if (nr_bytes >= 5 && code[0] == 0x4c && code[1] == 0x89 && code[2] == (0x44 | modrm) &&
 	    code[3] == 0x24) {
-		*offset = (int8_t)code[4];
+		*offset = code[4] - (code[4] & 0x80 ? 0x100 : 0);
 		return true;
 	}
 	if (nr_bytes < 8 || code[0] != 0x4c || code[1] != 0x89 || code[2] != (0x84 | modrm) ||

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* PHP in a process: its version, its layout, and how it was built. */
-#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +66,10 @@ static uint64_t loaded_from(const uint8_t *code, uint64_t start, size_t *at, uin
 
 #define OPCODE_LOAD    0x8b
 #define OPCODE_ADDRESS 0x8d
+#define OPCODE_RETURN  0xc3
+
+/* Versions are names for users: numbers that none has are left out. */
+#define NUMBER_MAX 99
 
 /*
  * get_zend_version() returns a word that leads to "Zend Engine v4.2.36, Copyright ...", once PHP
@@ -76,23 +79,26 @@ static bool read_version(struct space *space, uint64_t getter, struct script_fou
 {
 	static const char beginning[] = "Zend Engine v";
 	uint8_t code[8];
-	char text[24] = "";
+	char text[24] = "", *end;
 	uint64_t word, at;
-	unsigned int major, minor;
+	unsigned long major, minor;
 	size_t nr = 0;
 
 	if (!space_read_memory(space, getter, code, sizeof(code)))
 		return false;
 	word = loaded_from(code, getter, &nr, OPCODE_LOAD);
-	if (!word || code[7] != 0xc3 || !read_word(space, word, &at))
+	if (!word || code[nr] != OPCODE_RETURN || !read_word(space, word, &at))
 		return false;
 	found->is_early = !at;
 	if (!at || !space_read_memory(space, at, text, sizeof(text) - 1) ||
-	    strncmp(text, beginning, strlen(beginning)) != 0 ||
-	    sscanf(text + strlen(beginning), "%u.%u", &major, &minor) != 2 || minor > 99 ||
-	    major < 2 || major > 9)
+	    strncmp(text, beginning, strlen(beginning)) != 0)
 		return false;
-	snprintf(found->version, sizeof(found->version), "%u.%u", major > 2 ? major + 4 : 5, minor);
+	major = strtoul(text + strlen(beginning), &end, 10);
+	minor = *end == '.' ? strtoul(end + 1, NULL, 10) : NUMBER_MAX + 1;
+	if (major < 2 || major > NUMBER_MAX || minor > NUMBER_MAX)
+		return false;
+	snprintf(found->version, sizeof(found->version), "%lu.%lu", major > 2 ? major + 4 : 5,
+		 minor);
 	return true;
 }
 
