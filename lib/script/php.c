@@ -46,6 +46,7 @@ struct php_walk {
 	bool has_fiber;
 	uint64_t current, before_exception;
 	size_t loop;	   /* the native frame of the entry that is walked */
+	bool is_rest;	   /* it is the only one that is left, and has to be proved by the next */
 	bool has_loop;	   /* it is known */
 	bool is_entered;   /* a frame of that entry was taken */
 	size_t nr_scripts; /* frames of scripts so far */
@@ -390,6 +391,24 @@ static size_t next_loop(const struct php_walk *walk, size_t i)
 }
 
 /*
+ * Registers of a thread that was not stopped, as it sleeps, are not known: only its innermost loop
+ * has none then, as others are saved by the next. In the middle of a system call it is neither just
+ * beginning nor ending an entry; so where all others are proved, this one has the rest.
+ */
+static bool take_rest(struct php_walk *walk)
+{
+	size_t i = next_loop(walk, walk->native);
+
+	if (walk->nr_scripts || walk->snapshot->syscall_nr < 0 || i == walk->nr_natives ||
+	    walk->natives[i].has_frame)
+		return false;
+	walk->is_rest = true;
+	walk->loop = i;
+	walk->native = i + 1;
+	return true;
+}
+
+/*
  * The loop with this frame in its register; loops that have ended are passed by. One that has just
  * begun, or returns, has in its register what the next one has.
  */
@@ -407,24 +426,28 @@ static bool find_loop(struct php_walk *walk, uint64_t frame)
 		if (next < walk->nr_natives && walk->natives[next].has_frame &&
 		    walk->natives[next].frame == frame)
 			i = next;
+		/* The one before that was taken as the rest was not, if it was not the next. */
+		if (walk->is_rest && i != next_loop(walk, walk->native))
+			return false;
+		walk->is_rest = false;
 		walk->loop = i;
 		walk->native = i + 1;
 		return true;
 	}
-	return false;
+	return take_rest(walk);
 }
 
 /*
  * The native function that this frame has called: the loop calls nothing else meanwhile, so it is
  * in the native frame that the loop has called, which another function may have replaced by a jump.
  */
-static enum script_outcome push_called(struct php_walk *walk, size_t first)
+static enum script_outcome push_called(struct php_walk *walk, size_t first, uint64_t caller)
 {
 	struct script_walk *out = walk->out;
 	uint64_t called = walk->called;
 
 	walk->called = 0;
-	if (!called || walk->loop <= first || walk->caller != walk->natives[walk->loop].frame)
+	if (!called || walk->loop <= first || walk->caller != caller)
 		return SCRIPT_PROVED;
 	if (out->nr_frames == FRAMES_MAX)
 		return SCRIPT_TOO_DEEP;
@@ -434,12 +457,23 @@ static enum script_outcome push_called(struct php_walk *walk, size_t first)
 	return SCRIPT_PROVED;
 }
 
+/* The innermost entry just begins, or has ended, if all loops are known to be at others. */
+static bool may_lack_loop(const struct php_walk *walk, const struct frame *frame)
+{
+	size_t i = next_loop(walk, walk->native);
+
+	return !walk->nr_scripts && (frame->info & INFO_ENTRY) &&
+	       (i == walk->nr_natives || walk->natives[i].has_frame);
+}
+
 /* A frame of a script, at the instruction that it has kept, or that its loop has in a register. */
 static enum script_outcome take_script(struct php_walk *walk, const struct frame *frame)
 {
 	uint64_t opline = frame->opline;
 	size_t first = walk->native;
+	const struct php_native *native;
 	enum script_outcome outcome;
+	bool is_own; /* the loop is at this frame, not at one that it calls or leaves */
 
 	if (!walk->out)
 		return SCRIPT_PROVED;
@@ -447,12 +481,12 @@ static enum script_outcome take_script(struct php_walk *walk, const struct frame
 		walk->has_loop = find_loop(walk, frame->at);
 	walk->is_entered = true;
 	if (!walk->has_loop)
-		return walk->nr_scripts || !(frame->info & INFO_ENTRY) ? SCRIPT_NO_NATIVE_FRAME
-								       : SCRIPT_PROVED;
-	if (frame->at == walk->current && walk->natives[walk->loop].frame == frame->at)
-		opline =
-			walk->natives[walk->loop].has_opline ? walk->natives[walk->loop].opline : 0;
-	outcome = push_called(walk, first);
+		return may_lack_loop(walk, frame) ? SCRIPT_PROVED : SCRIPT_NO_NATIVE_FRAME;
+	native = &walk->natives[walk->loop];
+	is_own = walk->is_rest || native->frame == frame->at;
+	if (frame->at == walk->current && is_own)
+		opline = native->has_frame && native->has_opline ? native->opline : 0;
+	outcome = push_called(walk, first, is_own ? frame->at : 0);
 	return outcome == SCRIPT_PROVED ? push(walk, frame, opline, walk->loop) : outcome;
 }
 
@@ -597,6 +631,8 @@ enum script_outcome php_walk(const struct php *php, const struct snapshot *snaps
 	out->nr_frames = out->leaf_state = 0;
 	out->wanted = (struct wanted_memory){.nr = 0};
 	outcome = walk_frames(&walk);
+	if (outcome == SCRIPT_PROVED && walk.is_rest && next_loop(&walk, walk.native) < nr_natives)
+		outcome = SCRIPT_NO_NATIVE_FRAME;
 	if (outcome != SCRIPT_PROVED)
 		out->nr_frames = 0;
 	return outcome;

@@ -46,6 +46,9 @@ bool php_read_function(const struct php_layout *layout, const struct snapshot *s
  * - The frames of a loop have a native frame of it, and the register of that has the innermost of
  *   them, or one that this has just called, or is just leaving. Their order is the same.
  *
+ * A thread that sleeps in a system call was perhaps not stopped: then the register of its innermost
+ * loop is not known, which has the innermost entry if all others are proved, and no loop is left.
+ *
  * Only the innermost entry may have no loop: that just begins, or has ended. While a fiber runs,
  * its own frames are given. A native function of PHP's is given where a native frame is in its
  * code. A frame is at an instruction only if that is one of its function's, and is sure: the frame

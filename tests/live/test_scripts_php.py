@@ -86,6 +86,16 @@ down(%d);
 """
 
 
+# It sleeps below a function of its own, which a native one has called.
+SLEEPS = """<?php
+$values = [2, 1];
+usort($values, function ($a, $b) {
+    echo "ready\\n";
+    return sleep(600);
+});
+"""
+
+
 class Php(LiveCase):
     def setUp(self):
         super().setUp()
@@ -173,6 +183,21 @@ class Php(LiveCase):
         total = sum(row["self_ns"] for row in recording.rows())
         gone = sum(row["self_ns"] for row in recording.rows() if row["function"] == "[php, gone]")
         self.assertLess(gone, 0.05 * total)
+
+    def test_sleeping_threads_have_functions(self):
+        path = self.script(SLEEPS)
+        with Running([self.php, path]) as php:
+            php.wait_ready()
+            recording = attach(self.directory, php.pid, "-d", "1")
+        stacks = {tuple(name.removesuffix(" ([php])") for name in stack): weight
+                  for stack, weight in recording.folded("-m", "wall")}
+        known = sum(weight for stack, weight in stacks.items()
+                    if [name for name in stack if name in ("{main}", "usort", "{closure}", "sleep")][:4]
+                    == ["{main}", "usort", "{closure}", "sleep"])
+        self.assertGreater(known, 0.5 * sum(stacks.values()), stacks)
+        rows = {row["line"] for row in recording.rows("--by", "line", "-m", "wall")
+                if row["function"] == "{closure}"}
+        self.assertEqual(rows, {5})
 
     def test_dump_shows_them(self):
         for depth in (20, 1000):

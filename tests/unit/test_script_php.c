@@ -162,6 +162,32 @@ TEST(script_php, a_native_function_that_native_code_calls_is_in_its_own_code)
 	made_php_release(&made);
 }
 
+/* It sleeps, and was not stopped. */
+TEST(script_php, the_innermost_loop_has_the_rest_in_a_system_call)
+{
+	struct script_walk found = {0};
+	struct made_php made;
+
+	made_php_init(&made);
+	made.natives[1].has_frame = made.natives[1].has_opline = false;
+	made.snapshot.syscall_nr = 230;
+	assert_int_equal(walk(&made, &found), SCRIPT_PROVED);
+	assert_int_equal(found.nr_frames, 5);
+	check_frame(&found, 0, MADE_INNER, 0, 1);
+	/* Then all other loops have their frames. */
+	made.natives[2].is_loop = true;
+	assert_int_equal(walk(&made, &found), SCRIPT_NO_NATIVE_FRAME);
+	made.natives[2].is_loop = false;
+	made.natives[4].is_loop = true;
+	assert_int_equal(walk(&made, &found), SCRIPT_PROVED);
+	made.natives[4].is_loop = false;
+	/* Anywhere else a loop may begin or end. */
+	made.snapshot.syscall_nr = SNAPSHOT_PAGE_FAULT;
+	assert_int_equal(walk(&made, &found), SCRIPT_NO_NATIVE_FRAME);
+	script_walk_release(&found);
+	made_php_release(&made);
+}
+
 TEST(script_php, frames_outside_the_stack_are_of_generators)
 {
 	struct script_walk found = {0};
