@@ -4,10 +4,9 @@
 
 #include <string.h>
 
-#include "base/alloc.h"
-#include "elf/elf_image.h"
 #include "mapping/space.h"
 #include "script/cpython.h"
+#include "script/thread_keys.h"
 #include "snapshot/frame_links.h"
 #include "snapshot/snapshot.h"
 
@@ -75,66 +74,6 @@ static bool find_variable(const struct bytes *code, uint64_t address, struct spa
 	return false;
 }
 
-/* --- glibc --- */
-
-/*
- * It says how large its record of a thread is, and where members of that are: how many bits, how
- * many there are, the offset.
- */
-#define KEY_TABLE      "_thread_db_pthread_specific"
-#define KEY_TABLE_BITS (32 * 64)
-#define THREAD_ID      "_thread_db_pthread_tid"
-#define THREAD_ID_BITS 32
-#define RECORD_BYTES   "_thread_db_sizeof_pthread"
-#define OFFSET_MAX     65536
-
-static bool find_member(struct space *space, const char *name, uint32_t nr_bits, uint32_t *offset,
-			uint32_t *nr_record_bytes)
-{
-	const char *const names[] = {name, RECORD_BYTES};
-
-	for (size_t i = 0; i < space_nr_mappings(space); i++) {
-		const struct mapping *mapping = space_mapping_at(space, i);
-		struct elf_image *image;
-		uint64_t at[ARRAY_SIZE(names)];
-		uint32_t said[3];
-
-		if (!mapping->executable || space_module(space, mapping)->kind != MODULE_KIND_FILE)
-			continue;
-		image = space_image(space, mapping);
-		if (!image || elf_image_exports(image, names, ARRAY_SIZE(at), at) != ARRAY_SIZE(at))
-			continue;
-		if (!space_read_memory(space, at[0] + mapping->bias, said, sizeof(said)) ||
-		    !space_read_memory(space, at[1] + mapping->bias, nr_record_bytes,
-				       sizeof(*nr_record_bytes)))
-			return false;
-		*offset = said[2];
-		return said[0] == nr_bits && said[2] < *nr_record_bytes &&
-		       *nr_record_bytes < OFFSET_MAX;
-	}
-	return false;
-}
-
-/* From the thread pointer. */
-static bool find_keys(struct space *space, uint64_t *offset)
-{
-	uint32_t in_record, nr_bytes;
-
-	if (!find_member(space, KEY_TABLE, KEY_TABLE_BITS, &in_record, &nr_bytes))
-		return false;
-	*offset = in_record;
-	if (arch_regs(arch_native())->ends_data)
-		*offset -= nr_bytes;
-	return true;
-}
-
-bool cpython_find_library_id(struct space *space, uint32_t *offset)
-{
-	uint32_t nr_bytes;
-
-	return find_member(space, THREAD_ID, THREAD_ID_BITS, offset, &nr_bytes) && *offset;
-}
-
 /* --- all of it --- */
 
 /* The state of the thread that runs; a key of a thread's own, whose number follows a mark. */
@@ -152,12 +91,12 @@ static bool find_root(const struct cpython *python, struct space *space, uint64_
 		links->root = FRAME_LINKS_BY_KEY;
 		links->root_of = runtime + layout->thread_key + sizeof(uint32_t);
 		links->current = runtime + layout->running_thread;
-		return find_keys(space, &links->root_at);
+		return thread_keys_find(space, &links->root_at);
 	}
 	if (arch_native() != ARCH_X86_64 || !space_read_memory(space, getter, code, sizeof(code)) ||
 	    !find_variable(&bytes, getter, space, links))
 		return false;
-	return links->root != FRAME_LINKS_BY_MODULE || find_keys(space, &keys_at);
+	return links->root != FRAME_LINKS_BY_MODULE || thread_keys_find(space, &keys_at);
 }
 
 bool cpython_find_links(const struct cpython *python, struct space *space, uint64_t getter,

@@ -16,10 +16,4 @@ struct space;
 bool cpython_find_links(const struct cpython *python, struct space *space, uint64_t getter,
 			struct frame_links *links);
 
-/*
- * Where glibc's record of a thread, whose address is the interpreter's id of the thread, has the
- * kernel's id, 32 bits. False: it cannot be known. The process runs on.
- */
-bool cpython_find_library_id(struct space *space, uint32_t *offset);
-
 #endif

@@ -15,6 +15,7 @@
 #include "script/evaluator.h"
 #include "script/runtime_priv.h"
 #include "script/script.h"
+#include "script/thread_keys.h"
 #include "snapshot/snapshot.h"
 
 /* In the order of `exports` of either runtime. */
@@ -153,8 +154,7 @@ static void *begin(struct space *space, const struct script_module *module, uint
 		python->cpython.generator_types[i] = addresses[EXPORT_GENERATOR_TYPE + i];
 	python->cpython.runtime = addresses[EXPORT_RUNTIME];
 	python->thread_getter = addresses[EXPORT_THREAD_GETTER];
-	if (layout->has_frame_objects &&
-	    !cpython_find_library_id(space, &python->library_id_offset))
+	if (layout->has_frame_objects && !thread_keys_find_id(space, &python->library_id_offset))
 		python->library_id_offset = 0;
 	if (agrees_about(space, &python->cpython.layout, python->cpython.code_type,
 			 cpython_layout_agrees) &&

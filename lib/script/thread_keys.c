@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Finds what glibc keeps of its threads, as it tells debuggers. */
+#include "script/thread_keys.h"
+
+#include "base/alloc.h"
+#include "elf/elf_image.h"
+#include "mapping/space.h"
+#include "snapshot/snapshot.h"
+
+/*
+ * It says how large its record of a thread is, and where members of that are: how many bits, how
+ * many there are, the offset.
+ */
+#define KEY_TABLE      "_thread_db_pthread_specific"
+#define KEY_TABLE_BITS (32 * 64)
+#define THREAD_ID      "_thread_db_pthread_tid"
+#define THREAD_ID_BITS 32
+#define RECORD_BYTES   "_thread_db_sizeof_pthread"
+#define OFFSET_MAX     65536
+
+static bool find_member(struct space *space, const char *name, uint32_t nr_bits, uint32_t *offset,
+			uint32_t *nr_record_bytes)
+{
+	const char *const names[] = {name, RECORD_BYTES};
+
+	for (size_t i = 0; i < space_nr_mappings(space); i++) {
+		const struct mapping *mapping = space_mapping_at(space, i);
+		struct elf_image *image;
+		uint64_t at[ARRAY_SIZE(names)];
+		uint32_t said[3];
+
+		if (!mapping->executable || space_module(space, mapping)->kind != MODULE_KIND_FILE)
+			continue;
+		image = space_image(space, mapping);
+		if (!image || elf_image_exports(image, names, ARRAY_SIZE(at), at) != ARRAY_SIZE(at))
+			continue;
+		if (!space_read_memory(space, at[0] + mapping->bias, said, sizeof(said)) ||
+		    !space_read_memory(space, at[1] + mapping->bias, nr_record_bytes,
+				       sizeof(*nr_record_bytes)))
+			return false;
+		*offset = said[2];
+		return said[0] == nr_bits && said[2] < *nr_record_bytes &&
+		       *nr_record_bytes < OFFSET_MAX;
+	}
+	return false;
+}
+
+bool thread_keys_find(struct space *space, uint64_t *offset)
+{
+	uint32_t in_record, nr_bytes;
+
+	if (!find_member(space, KEY_TABLE, KEY_TABLE_BITS, &in_record, &nr_bytes))
+		return false;
+	*offset = in_record;
+	if (arch_regs(arch_native())->ends_data)
+		*offset -= nr_bytes;
+	return true;
+}
+
+bool thread_keys_find_id(struct space *space, uint32_t *offset)
+{
+	uint32_t nr_bytes;
+
+	return find_member(space, THREAD_ID, THREAD_ID_BITS, offset, &nr_bytes) && *offset;
+}
