@@ -184,7 +184,7 @@ static void examine_events(struct doctor *doctor)
 
 static void examine_interpreters(struct doctor *doctor)
 {
-	static const char *const names[] = {"Python", "Node.js", "PHP"};
+	static const char *const names[] = {"Python", "Node.js", "PHP", "Perl"};
 	struct buf line = {0};
 
 	buf_append_str(&line, "functions of ");
@@ -211,8 +211,9 @@ static void examine_interpreter(struct doctor *doctor, pid_t pid)
 	}
 	snprintf(line, sizeof(line), "process %d runs %s%s%s, whose functions are not read: %s",
 		 (int)pid, found.name, *found.version ? " " : "", found.version, found.problem);
-	snprintf(hint, sizeof(hint), "they are in %s %s, built as usual, with its global lock",
-		 found.name, found.versions ? found.versions : "of no version");
+	snprintf(hint, sizeof(hint), "they are in %s %s, built as usual%s", found.name,
+		 found.versions ? found.versions : "of no version",
+		 strcmp(found.name, "Python") == 0 ? ", with its global lock" : "");
 	say(doctor, FINDING_WARNING, line, hint);
 }
 

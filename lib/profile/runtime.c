@@ -25,6 +25,8 @@ static const struct runtime runtimes[] = {
 	{"dotnet", ".NET", "DOTNET_PerfMapEnabled=1, of 6 and later", NULL, NULL},
 	{"php", "PHP", PHP, NULL},
 	{"libphp", "PHP", PHP, NULL},
+	{"perl", "Perl", NULL, "5.36", NULL},
+	{"libperl", "Perl", NULL, "5.36", NULL},
 	{"beam", "Erlang", "erl +JPperf true, of OTP 24 and later", NULL, NULL},
 	{"luajit", "LuaJIT", "a LuaJIT that is built with -DLUAJIT_USE_PERFTOOLS", NULL, NULL},
 	{"libluajit", "LuaJIT", "a LuaJIT that is built with -DLUAJIT_USE_PERFTOOLS", NULL, NULL},

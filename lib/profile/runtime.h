@@ -7,9 +7,10 @@
  * profiler unless the runtime is started with an option that provides them.
  */
 struct runtime {
-	const char *file;     /* the beginning of its program's or library's name */
-	const char *name;     /* its usual name */
-	const char *advice;   /* how to start it so that it names its functions, and since when */
+	const char *file;   /* the beginning of its program's or library's name */
+	const char *name;   /* its usual name */
+	const char *advice; /* how to start it so that it names its functions, and since when; NULL:
+			       it cannot */
 	const char *versions; /* those whose functions are read without it; NULL: none */
 	const char *jcmd; /* how to make a running one name them: after `jcmd PID`; NULL: none */
 };

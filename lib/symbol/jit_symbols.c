@@ -109,7 +109,7 @@ static char *hint_for_silence(const struct profile *profile, const struct module
 			"JIT-compiled code, and no /tmp/perf-PID.map or jitdump that names it (%s: "
 			"%s; if it runs: jcmd %d %s)",
 			runtime->name, runtime->advice, module->owner_pid, runtime->jcmd);
-	if (runtime)
+	if (runtime && runtime->advice)
 		return xasprintf(
 			"JIT-compiled code, and no /tmp/perf-PID.map or jitdump that names "
 			"it (%s: %s)",

@@ -184,7 +184,7 @@ static void describe_function(struct buf *out, const struct facts *facts)
 		buf_append_str(out, ", ");
 		append_function(out, facts, next);
 	}
-	if (runtime && !has_script_callers(facts, first->label))
+	if (runtime && runtime->advice && !has_script_callers(facts, first->label))
 		buf_printf(out, "; %s names the functions that %s runs", runtime->advice,
 			   runtime->name);
 }

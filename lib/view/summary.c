@@ -512,14 +512,19 @@ static void note_interpreter(const struct weights *weights, struct buf *note)
 	}
 	if (!runtime || tally_percent(&tally, &weights->total) < MOST_PERCENT)
 		return;
-	append_share(note, weights, &tally);
-	buf_printf(note, " of the %s is in %s and what it calls", stuff_of(weights), runtime->name);
 	script_append_interpreters(&refused, profile_of(weights), true);
+	if (runtime->advice || refused.nr_bytes) {
+		append_share(note, weights, &tally);
+		buf_printf(note, " of the %s is in %s and what it calls", stuff_of(weights),
+			   runtime->name);
+	}
 	if (refused.nr_bytes)
 		buf_printf(note, ": %s", buf_str(&refused));
 	buf_release(&refused);
-	buf_printf(note, "; to see the functions of the program that it runs, start it as: %s",
-		   runtime->advice);
+	if (runtime->advice)
+		buf_printf(note,
+			   "; to see the functions of the program that it runs, start it as: %s",
+			   runtime->advice);
 }
 
 /* V8 does not say where one function is in the code of another. */

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_SCRIPT_PERL_READER_H
+#define PROFC_SCRIPT_PERL_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct snapshot;
+struct wanted_memory;
+
+/* Reads what a walk of Perl needs from a snapshot, and notes what a snapshot should have. */
+struct perl_reader {
+	const struct snapshot *snapshot;
+	struct wanted_memory *wanted;
+	bool wants_all; /* what the snapshot has, as well */
+};
+
+/* False: the snapshot lacks it. */
+bool perl_read(struct perl_reader *reader, uint64_t at, void *out, size_t nr_bytes);
+/* Note a range without reading it. */
+void perl_want(struct perl_reader *reader, uint64_t at, uint64_t nr_bytes);
+
+/* Could an object be there? */
+bool perl_is_address(uint64_t address);
+
+static inline uint64_t perl_word(const uint8_t *bytes, uint32_t offset)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes + offset, sizeof(word));
+	return word;
+}
+
+static inline int32_t perl_int(const uint8_t *bytes, uint32_t offset)
+{
+	int32_t number;
+
+	memcpy(&number, bytes + offset, sizeof(number));
+	return number;
+}
+
+static inline uint16_t perl_short(const uint8_t *bytes, uint32_t offset)
+{
+	uint16_t number;
+
+	memcpy(&number, bytes + offset, sizeof(number));
+	return number;
+}
+
+#endif

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Contexts of Perl, the native loops that run them, and their names, made up. */
+#include <unistd.h>
+
+#include "mapping/module.h"
+#include "mapping/space.h"
+#include "script/perl_names.h"
+#include "script/perl_walk.h"
+#include "tests/unit/made_perl.h"
+#include "tests/unit/unit.h"
+
+static struct made_perl made;
+
+static enum script_outcome walk_of(struct script_walk *walk)
+{
+	made_perl_copy(&made);
+	return perl_walk(&made.perl, at_of(made.interpreter), &made.snapshot, made.natives,
+			 made.nr_natives, walk);
+}
+
+static void release(struct script_walk *walk)
+{
+	script_walk_release(walk);
+	snapshot_release(&made.snapshot);
+}
+
+#define CHECK_FRAME(walk, i, which_code, statement, which_native)                                  \
+	do {                                                                                       \
+		assert_int_equal((walk).frames[i].code, (uint64_t)(which_code));                   \
+		assert_int_equal((walk).frames[i].instruction, at_of(made.statements[statement])); \
+		assert_int_equal((walk).frames[i].native, (size_t)(which_native));                 \
+	} while (0)
+
+#define SUB_AT(which) at_of(made.heads[which])
+
+TEST(script_perl, only_known_versions_have_a_layout)
+{
+	assert_true(perl_layout_of(5, 36));
+	assert_int_equal(perl_layout_of(5, 36)->interpreter.nr_bytes, 3768);
+	assert_false(perl_layout_of(5, 34));
+	assert_false(perl_layout_of(5, 38));
+}
+
+TEST(script_perl, functions_that_call_each_other_are_in_one_loop)
+{
+	struct script_walk walk = {0};
+
+	made_perl_begin(&made);
+	push_sub(&made, 0, 1, false);
+	push_sub(&made, 1, 2, false);
+	NATIVES(&made, OTHER, PERL_RUNOPS, PERL_RUN, OTHER);
+	assert_int_equal(walk_of(&walk), SCRIPT_PROVED);
+	assert_int_equal(walk.nr_frames, 3);
+	CHECK_FRAME(walk, 0, SUB_AT(1), 0, 1);
+	CHECK_FRAME(walk, 1, SUB_AT(0), 2, 1);
+	CHECK_FRAME(walk, 2, PERL_MAIN, 1, 1);
+	assert_true(walk.wanted.nr);
+	release(&walk);
+}
+
+TEST(script_perl, a_function_that_c_calls_is_in_a_loop_of_its_own)
+{
+	struct script_walk walk = {0};
+
+	made_perl_begin(&made);
+	push_sub(&made, 0, 1, false);
+	push_sub(&made, 1, 2, true);
+	NATIVES(&made, OTHER, PERL_RUNOPS, PERL_CALL_SV, OTHER, PERL_RUNOPS, PERL_RUN, OTHER);
+	assert_int_equal(walk_of(&walk), SCRIPT_PROVED);
+	assert_int_equal(walk.nr_frames, 3);
+	CHECK_FRAME(walk, 0, SUB_AT(1), 0, 1);
+	CHECK_FRAME(walk, 1, SUB_AT(0), 2, 4);
+	CHECK_FRAME(walk, 2, PERL_MAIN, 1, 4);
+	/* Another function of C has called the loop. */
+	NATIVES(&made, OTHER, PERL_RUNOPS, OTHER, OTHER, PERL_RUNOPS, PERL_RUN, OTHER);
+	assert_int_equal(walk_of(&walk), SCRIPT_TORN);
+	assert_int_equal(walk.nr_frames, 0);
+	release(&walk);
+}
+
+TEST(script_perl, a_program_that_perl_still_compiles_has_no_loop)
+{
+	struct script_walk walk = {0};
+
+	made_perl_begin(&made);
+	put_int(made.interpreter, 2512, 1);
+	push_sub(&made, 0, 1, true);
+	NATIVES(&made, OTHER, PERL_RUNOPS, PERL_CALL_SV, OTHER, OTHER);
+	assert_int_equal(walk_of(&walk), SCRIPT_PROVED);
+	assert_int_equal(walk.nr_frames, 1);
+	CHECK_FRAME(walk, 0, SUB_AT(0), 0, 1);
+	release(&walk);
+}
+
+TEST(script_perl, an_eval_begins_a_loop_if_its_jump_buffer_says_so)
+{
+	struct script_walk walk = {0};
+
+	made_perl_begin(&made);
+	push_sub(&made, 0, 1, true);
+	push_eval(&made, 2, 2);
+	NATIVES(&made, OTHER, PERL_RUNOPS, OTHER, PERL_RUNOPS, PERL_CALL_SV, PERL_RUNOPS, PERL_RUN,
+		OTHER);
+	assert_int_equal(walk_of(&walk), SCRIPT_PROVED);
+	assert_int_equal(walk.nr_frames, 3);
+	CHECK_FRAME(walk, 0, PERL_EVAL, 0, 1);
+	CHECK_FRAME(walk, 1, SUB_AT(0), 2, 3);
+	CHECK_FRAME(walk, 2, PERL_MAIN, 1, 5);
+	/* One that is in the function's own loop. */
+	made_perl_begin(&made);
+	push_sub(&made, 0, 1, true);
+	push_eval(&made, 2, 2);
+	NATIVES(&made, OTHER, PERL_RUNOPS, PERL_CALL_SV, PERL_RUNOPS, PERL_RUN, OTHER);
+	assert_int_equal(walk_of(&walk), SCRIPT_PROVED);
+	CHECK_FRAME(walk, 0, PERL_EVAL, 0, 1);
+	CHECK_FRAME(walk, 1, SUB_AT(0), 2, 1);
+	/* A jump buffer outside of its loop. */
+	made_perl_begin(&made);
+	push_sub(&made, 0, 1, true);
+	push_eval(&made, 2, 4);
+	NATIVES(&made, OTHER, PERL_RUNOPS, PERL_CALL_SV, PERL_RUNOPS, PERL_RUN, OTHER);
+	assert_int_equal(walk_of(&walk), SCRIPT_TORN);
+	release(&walk);
+}
+
+static void begin_sort(void)
+{
+	made_perl_begin(&made);
+	push_stack(&made, STACK_OF_SORT);
+	push_context(&made, 0, 1);
+}
+
+TEST(script_perl, the_block_of_a_sort_has_a_loop_while_it_runs)
+{
+	struct script_walk walk = {0};
+
+	begin_sort();
+	NATIVES(&made, OTHER, PERL_RUNOPS, OTHER, PERL_RUNOPS, PERL_RUN, OTHER);
+	assert_int_equal(walk_of(&walk), SCRIPT_PROVED);
+	assert_int_equal(walk.nr_frames, 2);
+	CHECK_FRAME(walk, 0, PERL_SORT, 0, 1);
+	CHECK_FRAME(walk, 1, PERL_MAIN, 1, 3);
+	/* Between two comparisons. */
+	NATIVES(&made, OTHER, OTHER, PERL_RUNOPS, PERL_RUN, OTHER);
+	assert_int_equal(walk_of(&walk), SCRIPT_PROVED);
+	assert_int_equal(walk.nr_frames, 1);
+	CHECK_FRAME(walk, 0, PERL_MAIN, 1, 2);
+	/* What it returned is an object, with an operator. */
+	push_stack(&made, 5);
+	push_sub(&made, 0, 2, true);
+	NATIVES(&made, OTHER, PERL_RUNOPS, PERL_AMAGIC, OTHER, PERL_RUNOPS, PERL_RUN, OTHER);
+	assert_int_equal(walk_of(&walk), SCRIPT_PROVED);
+	assert_int_equal(walk.nr_frames, 2);
+	CHECK_FRAME(walk, 0, SUB_AT(0), 0, 1);
+	CHECK_FRAME(walk, 1, PERL_MAIN, 1, 4);
+	release(&walk);
+}
+
+TEST(script_perl, the_last_call_of_a_block_does_not_return_to_c)
+{
+	struct script_walk walk = {0};
+
+	begin_sort();
+	push_sub(&made, 0, 2, true);
+	NATIVES(&made, OTHER, PERL_RUNOPS, OTHER, PERL_RUNOPS, PERL_RUN, OTHER);
+	assert_int_equal(walk_of(&walk), SCRIPT_PROVED);
+	assert_int_equal(walk.nr_frames, 3);
+	CHECK_FRAME(walk, 0, SUB_AT(0), 0, 1);
+	CHECK_FRAME(walk, 1, PERL_SORT, 2, 1);
+	CHECK_FRAME(walk, 2, PERL_MAIN, 1, 3);
+	/* It does, if C has called it. */
+	NATIVES(&made, OTHER, PERL_RUNOPS, PERL_CALL_SV, PERL_RUNOPS, OTHER, PERL_RUNOPS, PERL_RUN,
+		OTHER);
+	assert_int_equal(walk_of(&walk), SCRIPT_PROVED);
+	assert_int_equal(walk.nr_frames, 3);
+	CHECK_FRAME(walk, 0, SUB_AT(0), 0, 1);
+	CHECK_FRAME(walk, 1, PERL_SORT, 2, 3);
+	release(&walk);
+}
+
+TEST(script_perl, a_function_that_begins_or_ends_is_left_out)
+{
+	struct script_walk walk = {0};
+	uint8_t *context;
+
+	made_perl_begin(&made);
+	push_sub(&made, 0, 1, false);
+	context = push_sub(&made, 1, 2, false);
+	put_word(context, 72, 0);
+	NATIVES(&made, PERL_LEAVESUB, PERL_RUNOPS, PERL_RUN, OTHER);
+	assert_int_equal(walk_of(&walk), SCRIPT_PROVED);
+	assert_int_equal(walk.nr_frames, 2);
+	CHECK_FRAME(walk, 0, SUB_AT(0), 2, 1);
+	NATIVES(&made, PERL_ENTERSUB, PERL_RUNOPS, PERL_RUN, OTHER);
+	assert_int_equal(walk_of(&walk), SCRIPT_PROVED);
+	CHECK_FRAME(walk, 0, SUB_AT(0), 0, 1);
+	/* It cannot be known which of the two it is. */
+	NATIVES(&made, OTHER, PERL_RUNOPS, PERL_RUN, OTHER);
+	assert_int_equal(walk_of(&walk), SCRIPT_TORN);
+	release(&walk);
+}
+
+TEST(script_perl, what_contradicts_itself_is_refused)
+{
+	struct script_walk walk = {0};
+
+	/* Not in the chain of subs. */
+	made_perl_begin(&made);
+	push_sub(&made, 0, 1, false);
+	push_sub(&made, 1, 2, false);
+	put_int(made.contexts[0] + 104, 56, -1);
+	NATIVES(&made, OTHER, PERL_RUNOPS, PERL_RUN, OTHER);
+	assert_int_equal(walk_of(&walk), SCRIPT_TORN);
+	/* More loops than anything can have begun. */
+	made_perl_begin(&made);
+	NATIVES(&made, OTHER, PERL_RUNOPS, PERL_CALL_SV, PERL_RUNOPS, PERL_CALL_SV, PERL_RUNOPS,
+		PERL_RUN, OTHER);
+	assert_int_equal(walk_of(&walk), SCRIPT_TORN);
+	/* Stacks in a circle. */
+	made_perl_begin(&made);
+	push_stack(&made, STACK_OF_SORT);
+	put_word(made.stacks[1], 16, at_of(made.stacks[1]));
+	NATIVES(&made, OTHER, PERL_RUNOPS, PERL_RUN, OTHER);
+	assert_int_equal(walk_of(&walk), SCRIPT_TOO_DEEP);
+	/* Another function runs its operations. */
+	made_perl_begin(&made);
+	put_word(made.interpreter, 2288, RUNOPS + 1);
+	NATIVES(&made, OTHER, PERL_RUNOPS, PERL_RUN, OTHER);
+	assert_int_equal(walk_of(&walk), SCRIPT_NO_NATIVE_FRAME);
+	/* The jump buffer is on another stack. */
+	made_perl_begin(&made);
+	NATIVES(&made, OTHER, PERL_RUNOPS, PERL_RUN, OTHER);
+	put_word(made.interpreter, 760, 4096);
+	assert_int_equal(walk_of(&walk), SCRIPT_NO_THREAD);
+	release(&walk);
+}
+
+TEST(script_perl, a_thread_has_its_interpreter_by_a_key)
+{
+	struct script_walk walk = {0};
+	uint64_t data[8] = {0}, block[64] = {0};
+
+	made_perl_begin(&made);
+	NATIVES(&made, OTHER, PERL_RUNOPS, PERL_RUN, OTHER);
+	made.perl.key = 3;
+	made.perl.keys = 16;
+	made.snapshot.thread_pointer = at_of(data);
+	data[2] = at_of(block);
+	block[2 * 3 + 1] = at_of(made.interpreter);
+	made_perl_copy(&made);
+	assert_int_equal(perl_walk(&made.perl, at_of(made.interpreter), &made.snapshot,
+				   made.natives, made.nr_natives, &walk),
+			 SCRIPT_NOT_COPIED);
+	memcpy(snapshot_add_wanted(&made.snapshot, at_of(data), sizeof(data)), data, sizeof(data));
+	memcpy(snapshot_add_wanted(&made.snapshot, at_of(block), sizeof(block)), block,
+	       sizeof(block));
+	assert_int_equal(perl_walk(&made.perl, at_of(made.interpreter), &made.snapshot,
+				   made.natives, made.nr_natives, &walk),
+			 SCRIPT_PROVED);
+	assert_int_equal(walk.nr_frames, 1);
+	assert_int_equal(perl_walk(&made.perl, at_of(made.interpreter) + 8, &made.snapshot,
+				   made.natives, made.nr_natives, &walk),
+			 SCRIPT_NO_THREAD);
+	release(&walk);
+}
+
+/* Copy what is missing, as often as there is something. */
+static int nr_steps(void)
+{
+	int nr = 0;
+
+	snapshot_drop_regions(&made.snapshot);
+	for (; nr < 20; nr++) {
+		struct wanted_memory missing = {.nr = 0};
+
+		if (!perl_find_missing(&made.perl, at_of(made.interpreter), &made.snapshot,
+				       &missing))
+			break;
+		for (size_t i = 0; i < missing.nr; i++) {
+			const struct wanted_range *range = &missing.at[i];
+
+			memcpy(snapshot_add_wanted(&made.snapshot, range->start, range->nr_bytes),
+			       (const void *)(uintptr_t)range->start, range->nr_bytes);
+		}
+	}
+	return nr;
+}
+
+TEST(script_perl, what_a_snapshot_lacks_is_found_step_by_step)
+{
+	struct script_walk walk = {0};
+
+	begin_sort();
+	push_sub(&made, 0, 2, true);
+	NATIVES(&made, OTHER, PERL_RUNOPS, OTHER, PERL_RUNOPS, PERL_RUN, OTHER);
+	assert_true(nr_steps() < 12);
+	assert_int_equal(perl_walk(&made.perl, at_of(made.interpreter), &made.snapshot,
+				   made.natives, made.nr_natives, &walk),
+			 SCRIPT_PROVED);
+	assert_int_equal(walk.nr_frames, 3);
+	release(&walk);
+}
+
+/* --- names --- */
+
+struct place_fixture {
+	struct module_table *modules;
+	struct space *space;
+	struct perl_names *names;
+	struct script_walk walk;
+	struct script_place places[8];
+};
+
+static void begin_places(struct place_fixture *fixture)
+{
+	*fixture = (struct place_fixture){.modules = module_table_new()};
+	fixture->space = space_new(fixture->modules, getpid());
+	fixture->names = perl_names_new(perl_layout_of(5, 36));
+}
+
+static const struct script_place *places_of(struct place_fixture *fixture)
+{
+	assert_int_equal(walk_of(&fixture->walk), SCRIPT_PROVED);
+	assert_true(fixture->walk.nr_frames <= ARRAY_SIZE(fixture->places));
+	perl_names_find(fixture->names, fixture->space, &made.snapshot, fixture->walk.frames,
+			fixture->walk.nr_frames, fixture->places);
+	return fixture->places;
+}
+
+static void end_places(struct place_fixture *fixture)
+{
+	perl_names_free(fixture->names);
+	space_free(fixture->space);
+	module_table_free(fixture->modules);
+	release(&fixture->walk);
+}
+
+TEST(script_perl, functions_have_names_files_and_lines)
+{
+	const struct script_place *places;
+	struct place_fixture fixture;
+
+	begin_places(&fixture);
+	made_perl_begin(&made);
+	push_sub(&made, 0, 1, false);
+	push_sub(&made, 1, 2, false);
+	NATIVES(&made, OTHER, PERL_RUNOPS, PERL_RUN, OTHER);
+	places = places_of(&fixture);
+	assert_string_equal(places[0].name, "Work::g");
+	assert_string_equal(places[0].file, "app.pl");
+	assert_int_equal(places[0].line, 10);
+	assert_int_equal(places[0].first_line, 15);
+	assert_string_equal(places[1].name, "Work::f");
+	assert_int_equal(places[1].line, 12);
+	assert_string_equal(places[2].name, "(main)");
+	assert_int_equal(places[2].line, 11);
+	end_places(&fixture);
+}
+
+TEST(script_perl, a_function_that_has_just_been_called_is_at_its_first_line)
+{
+	const struct script_place *places;
+	struct place_fixture fixture;
+
+	begin_places(&fixture);
+	made_perl_begin(&made);
+	push_sub(&made, 0, 0, false);
+	NATIVES(&made, OTHER, PERL_RUNOPS, PERL_RUN, OTHER);
+	places = places_of(&fixture);
+	assert_int_equal(places[0].line, 14);
+	assert_int_equal(places[1].line, 10);
+	/* One that calls itself is where it was, too. */
+	push_sub(&made, 0, 0, false);
+	places = places_of(&fixture);
+	assert_int_equal(places[0].line, 10);
+	end_places(&fixture);
+}
+
+TEST(script_perl, evals_have_no_numbers)
+{
+	const struct script_place *places;
+	struct place_fixture fixture;
+
+	begin_places(&fixture);
+	made_perl_begin(&made);
+	strcpy(made.files[0], "(eval 123)[app.pl:7]");
+	NATIVES(&made, OTHER, PERL_RUNOPS, PERL_RUN, OTHER);
+	places = places_of(&fixture);
+	assert_string_equal(places[0].file, "(eval)[app.pl:7]");
+	end_places(&fixture);
+}
+
+TEST(script_perl, a_function_that_was_replaced_has_its_own_name)
+{
+	const struct script_place *places;
+	struct place_fixture fixture;
+
+	begin_places(&fixture);
+	made_perl_begin(&made);
+	push_sub(&made, 0, 1, false);
+	NATIVES(&made, OTHER, PERL_RUNOPS, PERL_RUN, OTHER);
+	assert_string_equal(places_of(&fixture)[0].name, "Work::f");
+	/* Another one is compiled in the same place: no two statements have the same number. */
+	set_key(made.keys[0], "other");
+	put_int(made.statements[4], 60, 5000);
+	places = places_of(&fixture);
+	assert_string_equal(places[0].name, "Work::other");
+	assert_string_equal(places[1].name, "(main)");
+	end_places(&fixture);
+}
+
+TEST(script_perl, an_object_that_is_none_has_no_name)
+{
+	const struct script_place *places;
+	struct place_fixture fixture;
+
+	begin_places(&fixture);
+	made_perl_begin(&made);
+	push_sub(&made, 0, 1, false);
+	put_int(made.heads[0], 12, 11);
+	NATIVES(&made, OTHER, PERL_RUNOPS, PERL_RUN, OTHER);
+	assert_false(places_of(&fixture)[0].name);
+	/* A freed statement is of no known kind. */
+	made.statements[0][32] = 1;
+	put_int(made.heads[0], 12, 13);
+	places = places_of(&fixture);
+	assert_false(places[0].name);
+	assert_string_equal(places[1].name, "(main)");
+	/* An interpreter that has no statement. */
+	put_word(made.interpreter, 208, 0);
+	assert_false(places_of(&fixture)[0].name);
+	end_places(&fixture);
+}
