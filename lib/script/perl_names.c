@@ -353,10 +353,16 @@ static uint64_t statement_of(struct perl_names *names, const struct source *sour
 	return statement_at(names, source, start)->is.is_there ? start : frame->instruction;
 }
 
-static bool begins_where_called(uint64_t code)
+/* The first line of what is no sub; 0: it is not known. */
+static uint32_t first_line_of(uint64_t code, const struct script_place *caller)
 {
-	return code == PERL_EVAL || code == PERL_TRY || code == PERL_SORT || code == PERL_DEFER ||
-	       code == PERL_REGEX;
+	bool is_text =
+		code == PERL_MAIN || code == PERL_STRING || code == PERL_REQUIRE || code == PERL_DO;
+
+	if (is_text)
+		return 1;
+	/* A block begins where it is entered. */
+	return caller && code != PERL_FORMAT ? caller->line : 0;
 }
 
 static struct script_place place_of(struct perl_names *names, const struct source *source,
@@ -378,8 +384,7 @@ static struct script_place place_of(struct perl_names *names, const struct sourc
 	place.line = statement->is.line;
 	if (frame->code < PERL_PLACE_END) {
 		place.name = place_names[frame->code];
-		if (begins_where_called(frame->code) && caller_place)
-			place.first_line = caller_place->line;
+		place.first_line = first_line_of(frame->code, caller_place);
 	} else {
 		const struct known_sub *sub = sub_at(names, source, frame->code);
 
