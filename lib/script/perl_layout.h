@@ -82,8 +82,9 @@ struct perl_layout {
 #define PERL_SUB_IS_ANONYMOUS UINT32_C(0x0080)
 #define PERL_SUB_IS_NAMED     UINT32_C(0x8000)
 
-/* No object of these is larger, nor is the part of an interpreter that is read at once. */
-#define PERL_OBJECT_BYTES_MAX 256
+/* No object of these is larger; nor the part of an interpreter that is read. */
+#define PERL_OBJECT_BYTES_MAX	   256
+#define PERL_INTERPRETER_BYTES_MAX 4096
 
 /* The layout of a version as it is when it is built for threads; NULL: it is not known. Static. */
 const struct perl_layout *perl_layout_of(uint8_t revision, uint8_t version);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/key_map.h"
 #include "mapping/space.h"
 #include "script/perl.h"
@@ -28,10 +29,22 @@ struct statement {
 	bool is_compiling;	/* the statement that is being compiled: it changes all the time */
 };
 
+/* For how long an object was the same: CLOCK_MONOTONIC of snapshots, and how many had it. */
+struct steadiness {
+	uint64_t since_ns, until_ns;
+	uint32_t nr_seen;
+};
+
+#define STEADY_NS   (100 * NS_PER_MS)
+#define STEADY_SEEN 4
+/* While some are replaced, none is steady. */
+#define CALM_NS (2 * NS_PER_SEC)
+
 struct known_statement {
 	struct statement is;
 	char *file;	  /* owned; NULL: not known */
 	uint32_t seen_in; /* the call in which it was looked at last */
+	struct steadiness steadiness;
 };
 
 /* The glob that gives a sub its name; the name is 0 if the snapshot lacks it. */
@@ -51,6 +64,7 @@ struct known_sub {
 	struct sub is;
 	char *name; /* owned; NULL: not known */
 	uint32_t seen_in;
+	struct steadiness steadiness;
 };
 
 struct perl_names {
@@ -59,11 +73,13 @@ struct perl_names {
 	size_t nr_statements, cap_statements;
 	struct known_sub *subs;
 	size_t nr_subs, cap_subs;
-	struct key_map statement_at, sub_at;
+	struct key_map statement_at, sub_at, body_at;
 	uint32_t nr_calls;
 	/* Another object was seen in the place of one: what a snapshot lacks may be another, too.
 	 */
 	bool has_replaced;
+	uint64_t replaced_ns, latest_ns; /* the last such snapshot, or the first one; the last one
+					  */
 };
 
 /* Memory as it was in a stop, as far as the snapshot has it, else as it is now. */
@@ -89,6 +105,7 @@ static void forget_all(struct perl_names *names)
 	names->nr_statements = names->nr_subs = 0;
 	key_map_release(&names->statement_at);
 	key_map_release(&names->sub_at);
+	key_map_release(&names->body_at);
 }
 
 void perl_names_free(struct perl_names *names)
@@ -107,7 +124,44 @@ static bool read_at(const struct source *source, uint64_t at, void *out, size_t 
 	if (source->snapshot && snapshot_read_any(source->snapshot, at, out, nr_bytes))
 		return true;
 	*is_late = true;
-	return space_read_memory(source->space, at, out, nr_bytes);
+	return (source->snapshot && snapshot_read_late(source->snapshot, at, out, nr_bytes)) ||
+	       space_read_memory(source->space, at, out, nr_bytes);
+}
+
+/* --- how long objects stay --- */
+
+static void note_replaced(struct perl_names *names)
+{
+	names->has_replaced = true;
+	names->replaced_ns = names->latest_ns;
+}
+
+static void note_seen(const struct perl_names *names, struct steadiness *steadiness, bool is_same)
+{
+	if (!is_same)
+		*steadiness = (struct steadiness){.since_ns = names->latest_ns};
+	steadiness->until_ns = names->latest_ns;
+	steadiness->nr_seen += steadiness->nr_seen < STEADY_SEEN;
+}
+
+static bool is_steady(const struct perl_names *names, const struct steadiness *steadiness)
+{
+	return names->latest_ns - names->replaced_ns >= CALM_NS &&
+	       steadiness->nr_seen >= STEADY_SEEN &&
+	       steadiness->until_ns - steadiness->since_ns >= STEADY_NS;
+}
+
+bool perl_names_is_steady(const struct perl_names *names, uint64_t at, uint64_t nr_bytes)
+{
+	uint32_t row;
+
+	if (nr_bytes == names->layout->statement.nr_bytes)
+		return key_map_find(&names->statement_at, 0, at, &row) &&
+		       is_steady(names, &names->statements[row].steadiness);
+	return ((nr_bytes == PERL_HEAD_BYTES && key_map_find(&names->sub_at, 0, at, &row)) ||
+		(nr_bytes == names->layout->sub.nr_bytes &&
+		 key_map_find(&names->body_at, 0, at, &row) && names->subs[row].is.body == at)) &&
+	       is_steady(names, &names->subs[row].steadiness);
 }
 
 /* --- statements --- */
@@ -148,7 +202,9 @@ static void look_at_statement(struct perl_names *names, const struct source *sou
 	bool is_late = is.is_late;
 	bool is_known = known->file && !is.is_compiling && is_same_statement(&is, &known->is);
 
-	names->has_replaced |= known->file && !is_known && !is.is_compiling;
+	if (known->file && !is_known && !is.is_compiling)
+		note_replaced(names);
+	note_seen(names, &known->steadiness, is_known);
 	known->is = is;
 	if (is_known)
 		return;
@@ -286,7 +342,9 @@ static void look_at_sub(struct perl_names *names, const struct source *source,
 	struct sub is = read_sub(names->layout, source, known->is.at, body);
 	bool is_known = known->name && is_same_sub(&is, &known->is), is_copied = false;
 
-	names->has_replaced |= known->name && !is_known;
+	if (known->name && !is_known)
+		note_replaced(names);
+	note_seen(names, &known->steadiness, is_known);
 	known->is = is;
 	if (is_known)
 		return;
@@ -295,6 +353,8 @@ static void look_at_sub(struct perl_names *names, const struct source *source,
 						  body, &is_copied)
 				  : NULL;
 	known->is.is_there = known->name && is_still(names, source, &is, is_copied);
+	if (perl_is_address(is.body))
+		key_map_put(&names->body_at, 0, is.body, (uint32_t)(known - names->subs));
 }
 
 /* Valid until the next call. */
@@ -401,7 +461,9 @@ void perl_names_find(struct perl_names *names, struct space *space, const struct
 
 	if (names->nr_statements > OBJECTS_MAX || names->nr_subs > OBJECTS_MAX)
 		forget_all(names);
-	names->nr_calls++;
+	if (!names->nr_calls++)
+		names->replaced_ns = snapshot->time_ns;
+	names->latest_ns = snapshot->time_ns;
 	for (size_t i = nr; i-- > 0;) {
 		bool has_caller = i + 1 < nr;
 

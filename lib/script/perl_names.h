@@ -2,7 +2,9 @@
 #ifndef PROFC_SCRIPT_PERL_NAMES_H
 #define PROFC_SCRIPT_PERL_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct perl_layout;
 struct script_frame;
@@ -19,6 +21,12 @@ struct perl_names;
 
 struct perl_names *perl_names_new(const struct perl_layout *layout); /* borrowed */
 void perl_names_free(struct perl_names *names);
+
+/*
+ * Was the object of so many bytes the same in several snapshots, over some time? Then it is enough
+ * if a copy made right after a stop shows that it still is.
+ */
+bool perl_names_is_steady(const struct perl_names *names, uint64_t at, uint64_t nr_bytes);
 
 /* The places of frames in their sources; texts are borrowed until the next call. */
 void perl_names_find(struct perl_names *names, struct space *space, const struct snapshot *snapshot,

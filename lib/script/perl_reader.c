@@ -25,3 +25,14 @@ bool perl_read(struct perl_reader *reader, uint64_t at, void *out, size_t nr_byt
 		perl_want(reader, at, nr_bytes);
 	return is_read;
 }
+
+bool perl_read_object(struct perl_reader *reader, uint64_t at, void *out, size_t nr_bytes)
+{
+	bool is_late = snapshot_is_late(reader->snapshot, at, nr_bytes);
+
+	if (!is_late)
+		return perl_read(reader, at, out, nr_bytes);
+	if (reader->wants_all)
+		perl_want(reader, at, nr_bytes);
+	return snapshot_read_late(reader->snapshot, at, out, nr_bytes);
+}

@@ -135,8 +135,11 @@ static bool find_missing(const void *facts, uint64_t thread_state, const struct 
 
 static void complete_wanted(const void *facts, struct wanted_memory *wanted)
 {
-	(void)facts;
-	(void)wanted;
+	const struct engine *engine = facts;
+
+	for (size_t i = 0; i < wanted->nr; i++)
+		wanted->at[i].is_late = perl_names_is_steady(engine->names, wanted->at[i].start,
+							     wanted->at[i].nr_bytes);
 }
 
 static void find_places(void *facts, struct space *space, const struct snapshot *snapshot,

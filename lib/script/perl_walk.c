@@ -21,18 +21,28 @@
 #define KEY_VALUE	8
 #define MAIN_IS_RUNNING 4 /* PERL_PHASE_RUN */
 
+/* glibc has the first block of a thread's keys just before the table, so that one range has both.
+ */
+#define FIRST_BYTES (KEYS_PER_BLOCK * KEY_BYTES)
+
 /* The value of the thread's key; false: it cannot be read. */
 static bool find_by_key(const struct perl *perl, uint64_t thread_pointer, perl_read_fn read,
 			void *from, uint64_t *interpreter)
 {
-	uint64_t block_at = thread_pointer + perl->keys + perl->key / KEYS_PER_BLOCK * 8;
-	uint64_t key_at = perl->key % KEYS_PER_BLOCK * KEY_BYTES + KEY_VALUE;
+	uint64_t table = thread_pointer + perl->keys + perl->key / KEYS_PER_BLOCK * 8;
+	uint64_t value_at = perl->key % KEYS_PER_BLOCK * KEY_BYTES + KEY_VALUE;
+	uint8_t bytes[FIRST_BYTES + sizeof(uint64_t)];
 	uint64_t block;
 
 	*interpreter = 0;
-	if (!read(from, block_at, &block, sizeof(block)))
+	if (!read(from, table - FIRST_BYTES, bytes, sizeof(bytes)))
 		return false;
-	return !block || read(from, block + key_at, interpreter, sizeof(*interpreter));
+	block = perl_word(bytes, FIRST_BYTES);
+	if (block == table - FIRST_BYTES)
+		*interpreter = perl_word(bytes, (uint32_t)value_at);
+	else if (block)
+		return read(from, block + value_at, interpreter, sizeof(*interpreter));
+	return true;
 }
 
 /* Of a thread that was never stopped it is not known where its data are. */
@@ -53,19 +63,6 @@ static bool read_copied(void *reader, uint64_t at, void *out, size_t nr_bytes)
 	return perl_read(reader, at, out, nr_bytes);
 }
 
-/* Is the interpreter that of the snapshot's thread, as of the snapshot? */
-static enum script_outcome check_thread(const struct perl *perl, uint64_t interpreter,
-					struct perl_reader *reader, uint64_t *jump)
-{
-	uint64_t found = interpreter;
-
-	if (!perl_read(reader, interpreter + perl->layout->interpreter.jump, jump, sizeof(*jump)) ||
-	    (reader->snapshot->thread_pointer &&
-	     !find_by_key(perl, reader->snapshot->thread_pointer, read_copied, reader, &found)))
-		return SCRIPT_NOT_COPIED;
-	return found == interpreter ? SCRIPT_PROVED : SCRIPT_NO_THREAD;
-}
-
 /* --- the interpreter --- */
 
 struct state {
@@ -73,28 +70,38 @@ struct state {
 	int32_t phase;
 };
 
+static bool read_interpreter(const struct perl *perl, uint64_t interpreter,
+			     struct perl_reader *reader, struct state *state)
+{
+	const struct perl_interpreter_layout *layout = &perl->layout->interpreter;
+	uint32_t first = layout->statement;
+	uint32_t nr_bytes = layout->phase - first + (uint32_t)sizeof(state->phase);
+	uint8_t bytes[PERL_INTERPRETER_BYTES_MAX];
+
+	/* One range is copied in less time than several that are small. */
+	if (nr_bytes > sizeof(bytes) || !perl_read(reader, interpreter + first, bytes, nr_bytes))
+		return false;
+	state->statement = perl_word(bytes, 0);
+	state->stack = perl_word(bytes, layout->stack - first);
+	state->jump = perl_word(bytes, layout->jump - first);
+	state->runops = perl_word(bytes, layout->runops - first);
+	state->phase = perl_int(bytes, layout->phase - first);
+	return true;
+}
+
 static enum script_outcome read_state(const struct perl *perl, uint64_t interpreter,
 				      struct perl_reader *reader, struct state *state)
 {
-	const struct perl_interpreter_layout *layout = &perl->layout->interpreter;
-	uint32_t nr_first = layout->stack - layout->statement + (uint32_t)sizeof(uint64_t);
-	uint32_t nr_last = layout->phase - layout->runops + (uint32_t)sizeof(int32_t);
-	uint8_t first[PERL_OBJECT_BYTES_MAX], last[PERL_OBJECT_BYTES_MAX];
-	enum script_outcome outcome;
+	uint64_t thread_pointer = reader->snapshot->thread_pointer;
+	uint64_t found = interpreter;
 
 	if (!perl_is_address(interpreter))
 		return SCRIPT_NO_THREAD;
-	outcome = check_thread(perl, interpreter, reader, &state->jump);
-	if (outcome != SCRIPT_PROVED)
-		return outcome;
-	if (!perl_read(reader, interpreter + layout->statement, first, nr_first) ||
-	    !perl_read(reader, interpreter + layout->runops, last, nr_last))
+	if ((thread_pointer && !find_by_key(perl, thread_pointer, read_copied, reader, &found)) ||
+	    !read_interpreter(perl, interpreter, reader, state))
 		return SCRIPT_NOT_COPIED;
-	state->statement = perl_word(first, 0);
-	state->stack = perl_word(first, layout->stack - layout->statement);
-	state->runops = perl_word(last, 0);
-	state->phase = perl_int(last, layout->phase - layout->runops);
-	return SCRIPT_PROVED;
+	/* The thread may have another one since. */
+	return found == interpreter ? SCRIPT_PROVED : SCRIPT_NO_THREAD;
 }
 
 /* --- walks --- */
@@ -223,12 +230,13 @@ static void want_statement(struct perl_reader *reader, const struct perl_layout 
 {
 	uint8_t bytes[PERL_OBJECT_BYTES_MAX];
 
-	if (!perl_is_address(at) || !perl_read(reader, at, bytes, layout->statement.nr_bytes))
+	if (!perl_is_address(at) ||
+	    !perl_read_object(reader, at, bytes, layout->statement.nr_bytes))
 		return;
 	/* The name of its file is gone as soon as an eval ends, or the file is compiled. */
 	if (is_short_lived || !(perl_short(bytes, layout->statement.operation) & PERL_OPERATION))
-		perl_read(reader, perl_word(bytes, layout->statement.file), bytes,
-			  PERL_FILE_BYTES_USUAL);
+		perl_read_object(reader, perl_word(bytes, layout->statement.file), bytes,
+				 PERL_FILE_BYTES_USUAL);
 }
 
 /* Those that are made again and again, and live for a moment, share one that stays. */
@@ -237,11 +245,11 @@ static void want_glob(struct perl_reader *reader, const struct perl_layout *layo
 	uint8_t bytes[PERL_OBJECT_BYTES_MAX];
 	uint64_t body;
 
-	if (!perl_is_address(at) || !perl_read(reader, at, bytes, PERL_HEAD_BYTES))
+	if (!perl_is_address(at) || !perl_read_object(reader, at, bytes, PERL_HEAD_BYTES))
 		return;
 	body = perl_word(bytes, 0);
 	if (perl_is_address(body))
-		perl_read(reader, body, bytes, layout->sub.glob_bytes);
+		perl_read_object(reader, body, bytes, layout->sub.glob_bytes);
 }
 
 /* What gives the sub its name: that is read later, too late if the sub lives for a moment. */
@@ -254,7 +262,7 @@ static void want_name(struct perl_reader *reader, const struct perl_layout *layo
 	if (!((uint32_t)perl_int(body, layout->sub.flags) & PERL_SUB_IS_NAMED))
 		want_glob(reader, layout, at);
 	else if (at)
-		perl_read(reader, at, bytes, PERL_KEY_BYTES_USUAL);
+		perl_read_object(reader, at, bytes, PERL_KEY_BYTES_USUAL);
 }
 
 /* True: it is one that lives for a moment. */
@@ -265,10 +273,10 @@ static bool want_sub(struct perl_reader *reader, const struct perl_layout *layou
 	uint64_t body;
 
 	if (at < PERL_PLACE_END || !perl_is_address(at) ||
-	    !perl_read(reader, at, bytes, PERL_HEAD_BYTES))
+	    !perl_read_object(reader, at, bytes, PERL_HEAD_BYTES))
 		return is_short_lived;
 	body = perl_word(bytes, 0);
-	if (!perl_is_address(body) || !perl_read(reader, body, bytes, layout->sub.nr_bytes))
+	if (!perl_is_address(body) || !perl_read_object(reader, body, bytes, layout->sub.nr_bytes))
 		return is_short_lived;
 	is_short_lived |=
 		((uint32_t)perl_int(bytes, layout->sub.flags) & PERL_SUB_IS_ANONYMOUS) != 0;

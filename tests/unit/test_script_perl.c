@@ -2,6 +2,7 @@
 /* Contexts of Perl, the native loops that run them, and their names, made up. */
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "mapping/module.h"
 #include "mapping/space.h"
 #include "script/perl_names.h"
@@ -238,14 +239,14 @@ TEST(script_perl, what_contradicts_itself_is_refused)
 TEST(script_perl, a_thread_has_its_interpreter_by_a_key)
 {
 	struct script_walk walk = {0};
-	uint64_t data[8] = {0}, block[64] = {0};
+	uint64_t data[128] = {0}, block[64] = {0};
 
 	made_perl_begin(&made);
 	NATIVES(&made, OTHER, PERL_RUNOPS, PERL_RUN, OTHER);
 	made.perl.key = 3;
-	made.perl.keys = 16;
+	made.perl.keys = 100 * sizeof(*data);
 	made.snapshot.thread_pointer = at_of(data);
-	data[2] = at_of(block);
+	data[100] = at_of(block);
 	block[2 * 3 + 1] = at_of(made.interpreter);
 	made_perl_copy(&made);
 	assert_int_equal(perl_walk(&made.perl, at_of(made.interpreter), &made.snapshot,
@@ -261,6 +262,14 @@ TEST(script_perl, a_thread_has_its_interpreter_by_a_key)
 	assert_int_equal(perl_walk(&made.perl, at_of(made.interpreter) + 8, &made.snapshot,
 				   made.natives, made.nr_natives, &walk),
 			 SCRIPT_NO_THREAD);
+	/* The first block is just before the table. */
+	data[100] = at_of(&data[100 - 64]);
+	data[100 - 64 + 2 * 3 + 1] = at_of(made.interpreter);
+	made_perl_copy(&made);
+	memcpy(snapshot_add_wanted(&made.snapshot, at_of(data), sizeof(data)), data, sizeof(data));
+	assert_int_equal(perl_walk(&made.perl, at_of(made.interpreter), &made.snapshot,
+				   made.natives, made.nr_natives, &walk),
+			 SCRIPT_PROVED);
 	release(&walk);
 }
 
@@ -429,5 +438,32 @@ TEST(script_perl, an_object_that_is_none_has_no_name)
 	/* An interpreter that has no statement. */
 	put_word(made.interpreter, 208, 0);
 	assert_false(places_of(&fixture)[0].name);
+	end_places(&fixture);
+}
+
+TEST(script_perl, objects_are_steady_after_some_time)
+{
+	struct place_fixture fixture;
+	const uint64_t sub = at_of(made.heads[0]), body = at_of(made.bodies[0]);
+
+	begin_places(&fixture);
+	made_perl_begin(&made);
+	push_sub(&made, 0, 1, false);
+	NATIVES(&made, OTHER, PERL_RUNOPS, PERL_RUN, OTHER);
+	for (uint64_t i = 0; i < 40; i++) {
+		assert_false(perl_names_is_steady(fixture.names, sub, 24));
+		made.snapshot.time_ns = i * 100 * NS_PER_MS;
+		places_of(&fixture);
+		if (made.snapshot.time_ns >= 2 * NS_PER_SEC)
+			break;
+	}
+	assert_true(perl_names_is_steady(fixture.names, sub, 24));
+	assert_true(perl_names_is_steady(fixture.names, body, 96));
+	assert_true(perl_names_is_steady(fixture.names, at_of(made.statements[0]), 64));
+	assert_false(perl_names_is_steady(fixture.names, at_of(made.statements[7]), 64));
+	/* While some are replaced, none is. */
+	put_int(made.statements[4], 60, 5000);
+	places_of(&fixture);
+	assert_false(perl_names_is_steady(fixture.names, at_of(made.statements[0]), 64));
 	end_places(&fixture);
 }
