@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The subs of Perl programs, beside what caller() says of them at the same instruction."""
 
+import json
 import os
 import random
 import re
@@ -11,6 +12,7 @@ import time
 import procfs
 from live import LiveCase
 from paths import BUILD
+from profc import profc, record
 from targets import need
 
 # An unsafe signal is handled where it comes, and not between two operations. Each sub is at the line
@@ -176,3 +178,62 @@ class Scripts(LiveCase):
 
     def test_evals(self):
         self.check(EVALS)
+
+
+# Each text makes another sub, named or not, which dies with it, and the next one stands where it was.
+# The program says when each lived.
+STORM = """
+use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
+sub now { int(1e9 * clock_gettime(CLOCK_MONOTONIC)) }
+my ($until, @lives) = now() + 3e9;
+while (now() < $until) {
+  my $n = sprintf '%06d', scalar @lives;
+  my ($born, $lines) = (now(), "\\n" x ($n % 5));
+  my $body = "{$lines my \\$end = main::now() + 400_000; 1 while main::now() < \\$end }";
+  if ($n % 2) {
+    eval "#line 1 \\"s$n\\"\\npackage P; sub f$n $body f$n(); 1" or die;
+    undef &{"P::f$n"}; delete $P::{"f$n"};
+  } else {
+    eval "#line 1 \\"s$n\\"\\npackage P$n; my \\$f = sub $body; \\$f->(); 1" or die;
+    undef %{"P${n}::"}; delete $main::{"P${n}::"};
+  }
+  push @lives, [$born, now()];
+}
+open my $said, '>', $ARGV[0]; print {$said} '[', join(',', map { "[$_->[0],$_->[1]]" } @lives), ']';
+"""
+# The stop of a sample takes some time, and so does the program's look at its clock.
+SLACK_NS = 20_000
+
+
+class Storms(LiveCase):
+    """Subs that live for less than a millisecond, all in the same places."""
+
+    def functions_of(self, exported):
+        """Each sample's time with the name and the file of each function in its stack."""
+        frames, stacks, functions = (exported[key] for key in ("frames", "stacks", "functions"))
+        for sample in (sample for thread in exported["threads"] for sample in thread["samples"]):
+            stack = sample[1]
+            while stack is not None:
+                frame = frames[stacks[stack]["frame"]]
+                yield sample[0], functions[frame["function"]]["name"], frame["file"]
+                stack = stacks[stack]["prefix"]
+
+    def test_names_are_of_what_lived_at_the_sample(self):
+        perl = need("/usr/bin/perl")
+        path, said = self.path("storm.pl"), self.path("lives")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(STORM)
+        recording = record(self.directory, [perl, path, said], "-F", "1000", "--max-overhead", "0")
+        with open(said, encoding="utf-8") as file:
+            lives = json.load(file)
+        exported = json.loads(profc("export", "-i", recording.path, "--json").stdout)
+        lower, upper, nr = float("-inf"), float("inf"), 0
+        for time_ns, name, source in self.functions_of(exported):
+            serials = set(re.findall(r"^(?:P::f|P)([0-9]{6})", name))
+            serials |= set(re.findall("^s([0-9]{6})$", source or ""))
+            self.assertLessEqual(len(serials), 1, (name, source))
+            for serial in serials:
+                born, died = lives[int(serial)]
+                lower, upper, nr = max(lower, born - time_ns), min(upper, died - time_ns), nr + 1
+        self.assertGreater(nr, 100)
+        self.assertLess(lower, upper + SLACK_NS)
