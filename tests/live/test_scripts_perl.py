@@ -8,7 +8,7 @@ import unittest
 
 from live import LiveCase
 from profc import attach, profc, record
-from targets import need
+from targets import build, need
 
 # Each sub knows how much of the program's CPU time it takes: a method, a sub, and one that the
 # block of a sort calls.
@@ -237,6 +237,16 @@ class Scripts(LiveCase):
                     shutil.copymode(self.perl, path)
                     return path
         raise unittest.SkipTest("this Perl is a library's")
+
+
+class Plain(LiveCase):
+    def test_nothing_is_read_of_a_build_without_threads(self):
+        perl = build("spin_leaf", "-O2", "-rdynamic", called="perl", more=("plain_perl",))
+        recording = record(self.directory, [perl, "200"])
+        counters = json.loads(recording.info("--json"))["counters"]
+        self.assertEqual([name for name in counters if name.startswith("script_")],
+                         ["script_other_layout_Perl_5.36"])
+        self.assertIn("spin_leaf", {row["function"] for row in recording.rows()})
 
 
 if __name__ == "__main__":
