@@ -30,6 +30,7 @@ _Static_assert(sizeof(struct perl) <= WANTED_FACTS_BYTES, "room for a copy");
 
 struct engine {
 	struct perl perl; /* first: the walk needs only this */
+	uint64_t key_at;
 	struct perl_names *names;
 };
 
@@ -55,11 +56,13 @@ static const struct perl_layout *find_layout(struct space *space,
 	uint16_t nr_bytes;
 	const struct perl_layout *layout;
 
-	*found = (struct script_found){.support = SCRIPT_UNKNOWN_VERSION};
+	/* A process that has just ended has no memory: it is no Perl of an unknown version. */
+	*found = (struct script_found){.support = SCRIPT_UNKNOWN_VERSION, .is_early = true};
 	if (!space_read_memory(space, module->exports[EXPORT_REVISION], &revision, 1) ||
 	    !space_read_memory(space, module->exports[EXPORT_VERSION], &version, 1) ||
 	    !space_read_memory(space, module->exports[EXPORT_BYTES], &nr_bytes, sizeof(nr_bytes)))
 		return NULL;
+	found->is_early = false;
 	snprintf(found->version, sizeof(found->version), "%u.%u", revision, version);
 	layout = perl_layout_of(revision, version);
 	if (layout)
@@ -76,12 +79,11 @@ static void *recognise(struct space *space, const struct script_module *module,
 	struct engine *engine;
 
 	if (!perl.layout || arch_native() != ARCH_X86_64 || !find_code(module, &perl) ||
-	    !thread_keys_find(space, &perl.keys) ||
-	    !space_read_memory(space, module->exports[EXPORT_KEY], &perl.key, sizeof(perl.key)) ||
-	    perl.key >= PERL_KEYS_MAX)
+	    !thread_keys_find(space, &perl.keys))
 		return NULL;
 	engine = xcalloc(1, sizeof(*engine));
 	engine->perl = perl;
+	engine->key_at = module->exports[EXPORT_KEY];
 	engine->names = perl_names_new(perl.layout);
 	found->support = SCRIPT_READ;
 	return engine;
@@ -108,11 +110,23 @@ static bool read_now(void *space, uint64_t at, void *out, size_t nr_bytes)
 	return space_read_memory(space, at, out, nr_bytes);
 }
 
+/* Perl may have had no key yet when it was recognised. */
+static bool read_key(struct engine *engine, struct space *space)
+{
+	uint32_t key;
+
+	if (!space_read_memory(space, engine->key_at, &key, sizeof(key)) || key >= PERL_KEYS_MAX)
+		return false;
+	engine->perl.key = key;
+	return true;
+}
+
 static uint64_t find_thread(void *facts, struct space *space, const struct snapshot *snapshot)
 {
-	const struct engine *engine = facts;
+	struct engine *engine = facts;
 
-	return perl_find_thread(&engine->perl, snapshot, read_now, space);
+	return read_key(engine, space) ? perl_find_thread(&engine->perl, snapshot, read_now, space)
+				       : 0;
 }
 
 static enum script_outcome walk(const void *facts, const uint64_t *states, size_t nr_states,
