@@ -19,7 +19,8 @@
 #include "snapshot/snapshot.h"
 
 /* All are forgotten once there are more: a program may compile for ever. */
-#define OBJECTS_MAX 65536
+#define OBJECTS_MAX    65536
+#define TEXT_BYTES_MAX (UINT64_C(64) << 20)
 
 /* What a statement is known again by. */
 struct statement {
@@ -74,6 +75,7 @@ struct perl_names {
 	struct known_sub *subs;
 	size_t nr_subs, cap_subs;
 	struct key_map statement_at, sub_at, body_at;
+	uint64_t nr_text_bytes;
 	uint32_t nr_calls;
 	/* Another object was seen in the place of one: what a snapshot lacks may be another, too.
 	 */
@@ -103,6 +105,7 @@ static void forget_all(struct perl_names *names)
 	for (size_t i = 0; i < names->nr_subs; i++)
 		free(names->subs[i].name);
 	names->nr_statements = names->nr_subs = 0;
+	names->nr_text_bytes = 0;
 	key_map_release(&names->statement_at);
 	key_map_release(&names->sub_at);
 	key_map_release(&names->body_at);
@@ -129,6 +132,11 @@ static bool read_at(const struct source *source, uint64_t at, void *out, size_t 
 }
 
 /* --- how long objects stay --- */
+
+static void count_text(struct perl_names *names, const char *text)
+{
+	names->nr_text_bytes += text ? strlen(text) : 0;
+}
 
 static void note_replaced(struct perl_names *names)
 {
@@ -212,6 +220,7 @@ static void look_at_statement(struct perl_names *names, const struct source *sou
 	known->file =
 		is.is_there ? perl_file_name(source->space, source->snapshot, is.file_at, &is_late)
 			    : NULL;
+	count_text(names, known->file);
 	known->is.is_there = known->file != NULL;
 	if (!known->file || !is_late)
 		return;
@@ -352,6 +361,7 @@ static void look_at_sub(struct perl_names *names, const struct source *source,
 	known->name = is.is_there ? perl_sub_name(names->layout, source->space, source->snapshot,
 						  body, &is_copied)
 				  : NULL;
+	count_text(names, known->name);
 	known->is.is_there = known->name && is_still(names, source, &is, is_copied);
 	if (perl_is_address(is.body))
 		key_map_put(&names->body_at, 0, is.body, (uint32_t)(known - names->subs));
@@ -459,7 +469,8 @@ void perl_names_find(struct perl_names *names, struct space *space, const struct
 {
 	const struct source source = {.space = space, .snapshot = snapshot};
 
-	if (names->nr_statements > OBJECTS_MAX || names->nr_subs > OBJECTS_MAX)
+	if (names->nr_statements > OBJECTS_MAX || names->nr_subs > OBJECTS_MAX ||
+	    key_map_nr(&names->body_at) > OBJECTS_MAX || names->nr_text_bytes > TEXT_BYTES_MAX)
 		forget_all(names);
 	if (!names->nr_calls++)
 		names->replaced_ns = snapshot->time_ns;
