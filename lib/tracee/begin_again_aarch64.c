@@ -116,6 +116,19 @@ static bool is_filtered(pid_t tid)
 	return proc_read_status(tid, &status) && status.seccomp;
 }
 
+static bool is_exec(const struct user_regs_struct *regs)
+{
+	return regs->regs[8] == SYS_execve || regs->regs[8] == SYS_execveat;
+}
+
+/* Perhaps because we trace the process: security modules forbid some to a traced one alone. */
+static bool is_refused_exec(const struct user_regs_struct *regs)
+{
+	int64_t result = (int64_t)regs->regs[0];
+
+	return is_exec(regs) && (result == -EACCES || result == -EPERM);
+}
+
 bool machine_rewind_call(pid_t tid, struct user_regs_struct *regs, int *signal)
 {
 	struct {
@@ -127,8 +140,9 @@ bool machine_rewind_call(pid_t tid, struct user_regs_struct *regs, int *signal)
 	    !tracee_read_present(tid, regs->pc - SVC_BYTES, &code, sizeof(code)))
 		return false;
 	/* It restarts by itself: perhaps by restart_syscall(2), which a filter may not allow. */
-	if (code.at == SVC ? !is_filtered(tid)
-			   : code.before != SVC || (int64_t)regs->regs[0] != -EINTR)
+	if (code.at == SVC ? is_exec(regs) || !is_filtered(tid)
+			   : code.before != SVC ||
+				     ((int64_t)regs->regs[0] != -EINTR && !is_refused_exec(regs)))
 		return false;
 	if (*signal && !is_ignored(tid, *signal))
 		return false;
@@ -193,6 +207,7 @@ static void leave_to_kernel(pid_t tid)
 /*
  * The stopped thread goes on to its entry into the call. To be let go there would interrupt the
  * call once more, and unseen; so it is interrupted before that, and stops where it leaves the call.
+ * An exec is made only once the thread is not traced any more.
  */
 pid_t machine_begin_again(pid_t tid, const struct user_regs_struct *begun,
 			  const struct user_regs_struct *ended, machine_await await, void *context,
@@ -200,6 +215,10 @@ pid_t machine_begin_again(pid_t tid, const struct user_regs_struct *begun,
 {
 	pid_t got;
 
+	if (is_refused_exec(ended)) {
+		*status = (SIGTRAP | 0x80) << 8 | 0x7f;
+		return set_regs(tid, begun) ? tid : 0;
+	}
 	if (ptrace(PTRACE_SETOPTIONS, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) < 0 ||
 	    !set_regs(tid, begun))
 		return 0;

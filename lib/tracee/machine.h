@@ -72,10 +72,11 @@ bool machine_restart_call(struct user_regs_struct *regs, enum machine_call call)
 
 /*
  * Where the machine cannot do that: has the stop ended a call that is to begin again, as the
- * program would see EINTR, or its filter may not allow restart_syscall(2)? Then set the registers
- * to those of a thread that has not begun the call yet. The kernel knows its first argument only
- * until the thread makes another call. *signal is that of the stop, 0: none; one that is ignored,
- * and would have ended no call of an untraced thread, is set to 0. False: nothing has changed.
+ * program would see EINTR, or its filter may not allow restart_syscall(2), or has an exec been
+ * refused? Then set the registers to those of a thread that has not begun the call yet. The kernel
+ * knows its first argument only until the thread makes another call. *signal is that of the stop,
+ * 0: none; one that is ignored, and would have ended no call of an untraced thread, is set to 0.
+ * False: nothing has changed.
  */
 bool machine_rewind_call(pid_t tid, struct user_regs_struct *regs, int *signal);
 
@@ -85,8 +86,9 @@ typedef pid_t (*machine_await)(void *context, int *status);
 /*
  * Let the stopped thread go on through that call, `begun`, or to whatever stops it before, so that
  * the kernel begins the call again when it is let go. Where a signal stops it before the call it
- * has `ended`, its registers before that. Returns what `await` has returned, and its status; 0: it
- * was not let go on. The thread runs for some microseconds, and has the option
+ * has `ended`, its registers before that. A refused exec is begun by the thread itself once it is
+ * let go: the result is that of a stop at its call. Returns what `await` has returned, and its
+ * status; 0: it was not let go on. The thread runs for some microseconds, and has the option
  * PTRACE_O_TRACESYSGOOD afterwards.
  */
 pid_t machine_begin_again(pid_t tid, const struct user_regs_struct *begun,
