@@ -12,7 +12,6 @@
 #include "cmd/symbol_options.h"
 #include "heap/heap_request.h"
 #include "naming/naming.h"
-#include "patch/patch.h"
 #include "probe/prober.h"
 #include "profile/asked_names.h"
 #include "roster/attached.h"
@@ -56,20 +55,6 @@ static int add_all(struct naming *naming, const struct count_options *options, s
 	return status;
 }
 
-int count_options_check(const struct count_options *options, const char *gateless_machine,
-			struct err *err)
-{
-	bool counts = options->functions.nr || options->calls_in.nr || options->lines.nr ||
-		      options->syscalls;
-
-	if (!gateless_machine || !counts || !options->within)
-		return 0;
-	err_set(err, ERR_INVALID, "calls inside of a function cannot be counted on %s yet",
-		gateless_machine);
-	err_hint(err, "without --within all of them are");
-	return ERR_INVALID;
-}
-
 static int refuse_nothing(struct err *err)
 {
 	err_set(err, ERR_INVALID, "--no-cpu leaves nothing to be recorded");
@@ -89,9 +74,6 @@ int counting_new(const struct count_options *options, struct symbol_options symb
 	int status;
 
 	*counting = NULL;
-	/* An empty recording would look like a program that calls and allocates nothing. */
-	if (count_options_check(options, patch_gateless_machine(), err) < 0)
-		return ERR_INVALID;
 	made = xcalloc(1, sizeof(*made));
 	symbols.debuginfod = false; /* a command or a user waits meanwhile */
 	symbols.kept = made->kept = kept_files_new();

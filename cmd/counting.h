@@ -36,13 +36,6 @@ static inline bool count_options_have_memory(const struct count_options *options
 	return options->memory || options->pools.nr;
 }
 
-/*
- * 0, or ERR_INVALID if these options need a gate, which `gateless_machine`, a processor or NULL,
- * does not have.
- */
-int count_options_check(const struct count_options *options, const char *gateless_machine,
-			struct err *err);
-
 #define COUNT_OPTION_VALUES_INIT                                                                   \
 	{                                                                                          \
 		.max = 20000                                                                       \

@@ -310,6 +310,7 @@ static void draw_part(struct draft *draft, uint32_t part)
 		counter.offset = (uint32_t)(draft->nr_patches * sizeof(uint64_t));
 		counter.address = counters + counter.offset;
 		counter.pass = request->pass;
+		counter.gate = &request->code->gate;
 		if (overlaps_last(draft, request)) {
 			share_last(draft, request);
 			continue;

@@ -23,6 +23,7 @@ struct probe_code {
 	uint64_t bias; /* address = ELF virtual address + bias */
 	struct heap_code_range range;
 	const struct branches *branches; /* borrowed: by ELF virtual addresses */
+	struct patch_gate gate;		 /* what is there of it */
 };
 
 /* A probe at a function of an allocator, which records allocations and counts no calls. */

@@ -3,10 +3,10 @@
  * A gate: a function that a thread is inside of, or not. Probes at its entry and at all ways out of
  * it keep a table in the process, by which other probes decide whether to count.
  *
- * A thread is known by the word at its fs:0, which differs between threads. Its slot of the table
- * is (word >> 12) * 0x101 >> 8, modulo GATE_SLOTS: stacks of threads, and with them these words,
- * are pages apart, at distances that this spreads. A slot holds the word of the thread that is
- * inside, and the place on its stack of the return address of the gate's outermost activation; or
+ * A thread is known by the word at its fs:0, or its tpidr_el0, which differ between threads. Its
+ * slot of the table is (word >> 12) * 0x101 >> 8, modulo GATE_SLOTS: stacks of threads, and with
+ * them these words, are pages apart, at distances that this spreads. A slot holds the word of the
+ * thread that is inside, and its stack pointer at the entry of the gate's outermost activation; or
  * 0 and 0. A thread that finds its slot taken by another one counts as outside, and as missed.
  */
 #ifndef PROFC_PATCH_GATE_H
@@ -19,6 +19,8 @@
 #define GATE_SLOTS	4096
 #define GATE_SLOT_BYTES 16
 #define GATE_BYTES	((uint64_t)GATE_SLOTS * GATE_SLOT_BYTES)
+/* On aarch64: of a gate with jumps through registers; there is room to compare with so many. */
+#define GATE_PARTS_MAX 4
 
 /* Code [start, end) of the gate: the function, or a separate part of it. */
 struct gate_code {

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The ways out of a function. */
-#include "patch/gate.h"
+#include "patch/gate_priv.h"
+
+#if defined(__x86_64__)
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "patch/patch.h"
-
-#if defined(__x86_64__)
-
 #include "code/code_x86_64.h"
-#include "code/plt_entry.h"
+#include "patch/patch.h"
 
 #define JUMP_BYTES	5
 #define TABLE_ROWS_MAX	4096
@@ -41,16 +38,6 @@ struct finder {
 	size_t nr_of_tables; /* of the targets */
 	struct gate_exits *exits;
 };
-
-static bool is_of_gate(const struct finder *finder, uint64_t address)
-{
-	for (size_t i = 0; i < finder->search->nr; i++) {
-		if (address >= finder->search->code[i].start &&
-		    address < finder->search->code[i].end)
-			return true;
-	}
-	return false;
-}
 
 static uint8_t opcode(const struct instruction *instruction)
 {
@@ -132,7 +119,7 @@ static void read_table(struct finder *finder, uint64_t table, bool is_relative)
 						&target, sizeof(target)) != sizeof(target)) {
 			return;
 		}
-		if (!is_of_gate(finder, target))
+		if (!gate_has(finder->search, target))
 			return;
 		add_target(finder, target);
 		finder->nr_of_tables++;
@@ -210,7 +197,7 @@ static bool is_exit(const struct finder *finder, const struct listing *listing, 
 	if (flow == CODE_FLOW_ON || flow == CODE_FLOW_CALLS || effect == CODE_EFFECT_HALT)
 		return false;
 	if (flow == CODE_FLOW_MAY_BRANCH || effect == CODE_EFFECT_JUMP)
-		return !is_of_gate(finder, instruction->code.target);
+		return !gate_has(finder->search, instruction->code.target);
 	return effect != CODE_EFFECT_STOP ||
 	       (is_indirect_jump(instruction) && !is_through_table(listing, index));
 }
@@ -292,25 +279,6 @@ static bool runs_on(const struct listing *listing)
 	return flow == CODE_FLOW_ON || flow == CODE_FLOW_MAY_BRANCH;
 }
 
-static bool is_stub(const struct finder *finder, uint64_t address)
-{
-	uint8_t bytes[PLT_ENTRY_BYTES];
-
-	return finder->search->read(finder->search->context, address, bytes, sizeof(bytes)) ==
-		       sizeof(bytes) &&
-	       plt_entry_word(bytes, sizeof(bytes), address);
-}
-
-/* Other targets of jumps may be a part of the gate without a name. */
-static bool is_function(const struct finder *finder, uint64_t address)
-{
-	for (size_t i = 0; i < finder->search->nr_starts; i++) {
-		if (finder->search->starts[i] == address)
-			return true;
-	}
-	return is_stub(finder, address);
-}
-
 static const char *find_exits_of(struct finder *finder, const struct listing *listing)
 {
 	uint64_t not_before = listing->code->start;
@@ -328,7 +296,8 @@ static const char *find_exits_of(struct finder *finder, const struct listing *li
 			return "a jump in it goes through a table that profc does not find";
 		if (!is_exit(finder, listing, i))
 			continue;
-		if (listing->at[i].code.target && !is_function(finder, listing->at[i].code.target))
+		if (listing->at[i].code.target &&
+		    !gate_is_function(finder->search, listing->at[i].code.target))
 			return "it jumps to code that is not a known function";
 		if (!find_window(finder, listing, i, not_before, &window))
 			return "a way out of it is shorter than a jump";
@@ -367,18 +336,4 @@ const char *gate_exits_find(const struct gate_search *search, struct gate_exits 
 	return why;
 }
 
-#else
-
-const char *gate_exits_find(const struct gate_search *search, struct gate_exits *exits)
-{
-	(void)exits;
-	return search->nr ? "there is no gate for this processor" : NULL;
-}
-
 #endif
-
-void gate_exits_release(struct gate_exits *exits)
-{
-	free(exits->at);
-	*exits = (struct gate_exits){.nr = 0};
-}

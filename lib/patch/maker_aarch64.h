@@ -12,7 +12,7 @@
 #include "patch/patch.h"
 
 #define WORD_BYTES	sizeof(uint32_t)
-#define THUNK_MAX_WORDS 40
+#define THUNK_MAX_WORDS 60		   /* offsets in it have a byte */
 #define BRANCH_BYTES	(INT64_C(1) << 27) /* on either side */
 #define PAGE_BYTES	UINT64_C(4096)	   /* of adrp, whatever the kernel has */
 
@@ -77,16 +77,23 @@ static inline void put_value(struct maker *maker, unsigned int reg, uint64_t val
 	}
 }
 
-/* adrp and add: +-4 GiB */
-static inline void put_near_address(struct maker *maker, unsigned int reg, uint64_t address)
+/* adrp: +-4 GiB */
+static inline void put_near_page(struct maker *maker, unsigned int reg, uint64_t address)
 {
 	int64_t pages = (int64_t)(address / PAGE_BYTES - next_address(maker) / PAGE_BYTES);
-	uint32_t low = (uint32_t)(address % PAGE_BYTES);
 
 	if (pages < -(INT64_C(1) << 20) || pages >= INT64_C(1) << 20)
 		maker->is_out_of_reach = true;
 	put(maker, UINT32_C(0x90000000) | ((uint32_t)pages & 3) << 29 |
 			   ((uint32_t)(pages >> 2) & 0x7ffff) << 5 | reg);
+}
+
+/* The same, and add. */
+static inline void put_near_address(struct maker *maker, unsigned int reg, uint64_t address)
+{
+	uint32_t low = (uint32_t)(address % PAGE_BYTES);
+
+	put_near_page(maker, reg, address);
 	put(maker, UINT32_C(0x91000000) | low << 10 | reg << 5 | reg);
 }
 
@@ -103,6 +110,14 @@ static inline void add_step(struct maker *maker, uint64_t address, bool is_calle
 
 /* Large System Extensions (Armv8.1) add in one instruction. */
 bool maker_has_atomic_add(void);
+
+/* Puts the code that does what the counter's pass says, and changes no register and no flag. */
+void maker_put_count(struct maker *maker, const struct patch_counter *counter);
+/* The code of PATCH_LEAVE. */
+void maker_put_leave(struct maker *maker, const struct patch_counter *counter);
+/* The same if the address in the register, which may be signed, is outside of the gate. */
+void maker_put_leave_to(struct maker *maker, const struct patch_counter *counter, unsigned int reg,
+			bool is_signed);
 
 /*
  * Puts the code of a thunk before the function's own first instructions, and sets maker->entry. It

@@ -47,9 +47,6 @@ enum patch_outcome {
 	PATCH_OUTCOME_COUNT,
 };
 
-/* NULL, or the name of the processor that profc is built for, if it has no gate (gate.h). */
-const char *patch_gateless_machine(void);
-
 /* Why there is no probe, as a text for the user that follows "NAME: ". */
 const char *patch_outcome_text(enum patch_outcome outcome);
 
@@ -133,6 +130,14 @@ struct patch_owners {
 	uint8_t nr_stub_bytes;
 };
 
+/* All code of the gate. Borrowed. */
+struct patch_gate {
+	const struct patch_gate_part {
+		uint64_t start, end;
+	} * parts;
+	size_t nr;
+};
+
 /*
  * The counter of a pass. With more than one shard, threads are spread over copies of all counters
  * by the address of their own data (the word at fs:0), so that they do not wait for each other.
@@ -146,6 +151,11 @@ struct patch_counter {
 	enum patch_pass pass;
 	uint64_t gate_word; /* except PATCH_COUNT: of a word with the address of the table, */
 	uint64_t missed;    /* and of a counter of threads that found no room in it */
+	/*
+	 * PATCH_LEAVE: where a jump through a register leads is known only when it is made. Not
+	 * needed on x86-64.
+	 */
+	const struct patch_gate *gate;
 	const struct patch_owners *owners; /* NULL: shards are all copies; there are several */
 };
 

@@ -11,88 +11,15 @@
 
 #include <assert.h>
 #include <string.h>
-#include <sys/auxv.h>
 
 #include "code/code_aarch64.h"
 #include "patch/branches.h"
+#include "patch/gate.h"
 #include "patch/maker_aarch64.h"
 
 #define THUNK_ALIGNMENT 8
 
-#define NOP	     UINT32_C(0xd503201f)
-#define PUSH_X16_X17 UINT32_C(0xa9bf47f0) /* stp x16, x17, [sp, #-16]! */
-#define POP_X16_X17  UINT32_C(0xa8c147f0) /* ldp x16, x17, [sp], #16 */
-#define PUSH_X14_X15 UINT32_C(0xa9bf3fee)
-#define POP_X14_X15  UINT32_C(0xa8c13fee)
-#define GET_THREAD   UINT32_C(0xd53bd050) /* mrs x16, tpidr_el0 */
-#define MULTIPLY     UINT32_C(0x1b117e10) /* mul w16, w16, w17 */
-#define STADD	     UINT32_C(0xf831021f) /* stadd x17, [x16] */
-#define LDXR	     UINT32_C(0xc85f7e0f) /* ldxr x15, [x16] */
-#define ADD_X17	     UINT32_C(0x8b1101ef) /* add x15, x15, x17 */
-#define STXR	     UINT32_C(0xc80e7e0f) /* stxr w14, x15, [x16] */
-#define CBNZ_TO_LDXR UINT32_C(0x35ffffae) /* cbnz w14, .-12 */
-
-const char *patch_gateless_machine(void)
-{
-	return "aarch64";
-}
-
-/* A pair of registers, the first and the second of which are pushed[] numbers nr + 1 and nr. */
-static void put_push(struct maker *maker, uint32_t push, unsigned int nr)
-{
-	put(maker, push);
-	maker->patch.pushed_from[nr] = maker->patch.pushed_from[nr + 1] =
-		(uint8_t)(maker->nr * WORD_BYTES);
-}
-
-static void put_pop(struct maker *maker, uint32_t pop, unsigned int nr)
-{
-	put(maker, pop);
-	maker->patch.pushed_to[nr] = maker->patch.pushed_to[nr + 1] =
-		(uint8_t)(maker->nr * WORD_BYTES);
-}
-
-/* x16 becomes the address of the counter, in a copy that the thread's pointer chooses. */
-static void put_find_counter(struct maker *maker, const struct patch_counter *counter)
-{
-	uint32_t left = (uint32_t)__builtin_clz(counter->nr_shards - 1);
-
-	if (counter->nr_shards == 1) {
-		put_near_address(maker, X16, counter->address);
-		return;
-	}
-	put(maker, GET_THREAD);
-	put(maker, UINT32_C(0x52800000) | (PATCH_OWNERS_FACTOR & 0xffff) << 5 | X17); /* movz */
-	put(maker, UINT32_C(0x72a00000) | PATCH_OWNERS_FACTOR >> 16 << 5 | X17);      /* movk */
-	put(maker, MULTIPLY);
-	put(maker, UINT32_C(0x53007c00) | left << 16 | X16 << 5 | X16); /* lsr w16, w16, #left */
-	put_near_address(maker, X17, counter->address);
-	/* add x16, x17, x16, lsl #shard_log2 */
-	put(maker, UINT32_C(0x8b000000) | X16 << 16 | counter->shard_log2 << 10 | X17 << 5 | X16);
-}
-
-bool maker_has_atomic_add(void)
-{
-	return getauxval(AT_HWCAP) & HWCAP_ATOMICS;
-}
-
-static void put_count(struct maker *maker, const struct patch_counter *counter)
-{
-	put_push(maker, PUSH_X16_X17, 0);
-	put_find_counter(maker, counter);
-	put(maker, UINT32_C(0xd2800000) | 1 << 5 | X17); /* mov x17, #1 */
-	if (maker_has_atomic_add()) {
-		put(maker, STADD);
-	} else {
-		put_push(maker, PUSH_X14_X15, 2);
-		put(maker, LDXR);
-		put(maker, ADD_X17);
-		put(maker, STXR);
-		put(maker, CBNZ_TO_LDXR);
-		put_pop(maker, POP_X14_X15, 2);
-	}
-	put_pop(maker, POP_X16_X17, 0);
-}
+#define NOP UINT32_C(0xd503201f)
 
 static void begin(struct maker *maker, enum patch_kind kind, uint64_t address,
 		  const struct code_area *area)
@@ -174,15 +101,14 @@ static enum patch_outcome put_adr(struct maker *maker, uint32_t word, uint64_t a
 	return PATCH_OK;
 }
 
-/* A conditional branch, around one to where the thread continues otherwise. */
-static void put_condition(struct maker *maker, uint32_t word, uint64_t target, uint64_t next)
+/* A conditional branch to what follows, around one to where the thread continues otherwise. */
+static void put_condition(struct maker *maker, uint32_t word, uint64_t next)
 {
 	bool is_test = matches(word, 0x7e000000, 0x36000000); /* tbz, tbnz */
 	uint32_t offset_mask = (is_test ? UINT32_C(0x3fff) : UINT32_C(0x7ffff)) << 5;
 
 	put(maker, (word & ~offset_mask) | 2 << 5); /* over the next word */
 	put_branch(maker, next);
-	put_branch(maker, target);
 }
 
 /*
@@ -206,7 +132,8 @@ static enum patch_outcome displace(struct maker *maker, uint32_t word, uint64_t 
 		put_branch(maker, code.target);
 		return PATCH_OK;
 	case A64_EFFECT_BRANCH:
-		put_condition(maker, word, code.target, next);
+		put_condition(maker, word, next);
+		put_branch(maker, code.target);
 		return PATCH_OK;
 	case A64_EFFECT_RETURN:
 	case A64_EFFECT_LEAVE:
@@ -299,7 +226,7 @@ static enum patch_outcome make_entry(struct patch *patch, const struct patch_fun
 		return PATCH_TOO_SHORT;
 	begin(&maker, PATCH_ENTRY, address, area);
 	add_step(&maker, address, false);
-	put_count(&maker, counter);
+	maker_put_count(&maker, counter);
 	outcome = displace(&maker, function_word(function, start), address);
 	if (outcome == PATCH_OK)
 		outcome = judge(function, &maker.patch, branches);
@@ -316,8 +243,6 @@ enum patch_outcome patch_entry(struct patch *patch, const struct patch_function 
 
 	if (function->address % WORD_BYTES || !nr_words(function))
 		return PATCH_UNKNOWN_CODE;
-	if (counter->pass != PATCH_COUNT)
-		return PATCH_UNSUPPORTED;
 	outcome = make_entry(patch, function, start + sled, branches, area, counter);
 	if (outcome == PATCH_OK || !sled)
 		return outcome;
@@ -370,8 +295,6 @@ enum patch_outcome patch_call(struct patch *patch, uint64_t address, const uint8
 	struct maker maker = {.nr = 0};
 	struct a64_instruction call = {.effect = A64_EFFECT_NONE};
 
-	if (counter->pass != PATCH_COUNT)
-		return PATCH_UNSUPPORTED;
 	if (nr_readable >= WORD_BYTES)
 		a64_decode(word_at(bytes), address, &call);
 	if (call.effect != A64_EFFECT_CALL)
@@ -382,7 +305,7 @@ enum patch_outcome patch_call(struct patch *patch, uint64_t address, const uint8
 	maker.patch.callee_kind = PATCH_CALLEE_DIRECT;
 	maker.patch.callee = call.target;
 	add_step(&maker, address, true);
-	put_count(&maker, counter);
+	maker_put_count(&maker, counter);
 	put_branch(&maker, call.target);
 	return finish(&maker, word_at(bytes), area, patch);
 }
@@ -395,19 +318,60 @@ bool patch_always_calls(const struct patch *patch, uint64_t call)
 	return false;
 }
 
-/* There are no gates yet. */
+/* br, and the same of a signed address. */
+static bool is_register_branch(uint32_t word, bool *is_signed)
+{
+	*is_signed = matches(word, 0xfefff800, 0xd61f0800);
+	return *is_signed || matches(word, 0xfffffc1f, 0xd61f0000);
+}
+
+static enum patch_outcome put_exit(struct maker *maker, uint32_t word, uint64_t address,
+				   const struct patch_counter *counter)
+{
+	struct a64_instruction code;
+	bool is_signed;
+
+	a64_decode(word, address, &code);
+	switch (code.effect) {
+	case A64_EFFECT_BRANCH:
+		put_condition(maker, word, address + WORD_BYTES);
+		maker_put_leave(maker, counter);
+		put_branch(maker, code.target);
+		return PATCH_OK;
+	case A64_EFFECT_JUMP:
+		maker_put_leave(maker, counter);
+		put_branch(maker, code.target);
+		return PATCH_OK;
+	case A64_EFFECT_RETURN:
+	case A64_EFFECT_LEAVE:
+	case A64_EFFECT_STOP:
+		break;
+	default:
+		return PATCH_UNKNOWN_CODE;
+	}
+	if (!is_register_branch(word, &is_signed))
+		maker_put_leave(maker, counter);
+	else if (counter->gate->nr <= GATE_PARTS_MAX)
+		maker_put_leave_to(maker, counter, word >> 5 & 31, is_signed);
+	else
+		return PATCH_NO_ROOM;
+	put(maker, word);
+	return PATCH_OK;
+}
+
+/* The thunk changes nothing before the way out, and that may begin again anywhere in it. */
 enum patch_outcome patch_exit(struct patch *patch, uint64_t address, const uint8_t *bytes,
 			      size_t nr_bytes, size_t exit_at, struct code_area *area,
 			      const struct patch_counter *counter)
 {
-	(void)patch;
-	(void)address;
-	(void)bytes;
-	(void)nr_bytes;
-	(void)exit_at;
-	(void)area;
-	(void)counter;
-	return PATCH_UNSUPPORTED;
+	struct maker maker = {.nr = 0};
+	enum patch_outcome outcome;
+
+	assert(nr_bytes == WORD_BYTES && exit_at == 0);
+	begin(&maker, PATCH_EXIT, address, area);
+	add_step(&maker, address, false);
+	outcome = put_exit(&maker, word_at(bytes), address, counter);
+	return outcome ? outcome : finish(&maker, word_at(bytes), area, patch);
 }
 
 /* No copy of a counter has an owner: all are added to in one instruction, or again until it works.

@@ -20,11 +20,6 @@
 #define THUNK_ALIGNMENT 16 /* a power of two */
 #define INT3		0xcc
 
-const char *patch_gateless_machine(void)
-{
-	return NULL;
-}
-
 /* An instruction at its place in the program. */
 struct original {
 	struct code_instruction code;

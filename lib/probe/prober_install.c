@@ -174,17 +174,31 @@ static const struct probe_of_heap *add_heap(struct gathered *gathered,
 	return keep_part(gathered, &part, sizeof(part));
 }
 
+static const struct probe_code *add_code(struct gathered *gathered,
+					 const struct prober_mapping *mapping)
+{
+	const struct wanted *wanted = &mapping->file->wanted;
+	struct patch_gate_part *parts =
+		keep_part(gathered, wanted->gate_parts, wanted->nr_gate_parts * sizeof(*parts));
+	const struct probe_code code = {
+		.bias = mapping->bias,
+		.range = {mapping->start, mapping->end},
+		.branches = mapping->file->branches,
+		.gate = {.parts = parts, .nr = wanted->nr_gate_parts},
+	};
+
+	for (size_t i = 0; i < wanted->nr_gate_parts; i++) {
+		parts[i].start += mapping->bias;
+		parts[i].end += mapping->bias;
+	}
+	return keep_part(gathered, &code, sizeof(code));
+}
+
 static void gather(const struct prober *prober, struct gathered *gathered,
 		   const struct prober_mapping *mapping, bool is_again)
 {
 	const struct wanted *wanted = &mapping->file->wanted;
-	const struct probe_code *code = keep_part(gathered,
-						  &(const struct probe_code){
-							  .bias = mapping->bias,
-							  .range = {mapping->start, mapping->end},
-							  .branches = mapping->file->branches,
-						  },
-						  sizeof(*code));
+	const struct probe_code *code = add_code(gathered, mapping);
 
 	ARRAY_RESERVE(gathered->requests, gathered->nr + wanted->nr_places, gathered->cap_requests);
 	ARRAY_RESERVE(gathered->places, gathered->nr + wanted->nr_places, gathered->cap_places);

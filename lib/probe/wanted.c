@@ -165,8 +165,14 @@ static void drop_gate(struct wanted *wanted, bool only_parts)
 	wanted->nr_places = nr;
 }
 
-static void add_exits(struct wanted *wanted, const struct gate_exits *exits)
+static void add_exits(struct wanted *wanted, const struct gate_search *search,
+		      const struct gate_exits *exits)
 {
+	wanted->gate_parts = xcalloc(search->nr, sizeof(*wanted->gate_parts));
+	wanted->nr_gate_parts = search->nr;
+	for (size_t i = 0; i < search->nr; i++)
+		wanted->gate_parts[i] = (struct patch_gate_part){.start = search->code[i].start,
+								 .end = search->code[i].end};
 	for (size_t i = 0; i < exits->nr; i++) {
 		wanted_add(wanted, WANTED_GATE_EXIT, exits->at[i].address, exits->at[i].nr_bytes,
 			   "");
@@ -226,7 +232,7 @@ void wanted_watch_gate(struct wanted *wanted, const struct elf_image *image)
 		wanted->gate_refusal = xasprintf("calls inside of %s cannot be counted: %s",
 						 name_of_gate(wanted), why);
 	else
-		add_exits(wanted, &exits);
+		add_exits(wanted, &search, &exits);
 	drop_gate(wanted, !why);
 	for (size_t i = 0; i < nr; i++)
 		free((void *)(uintptr_t)code[i].bytes);
@@ -290,6 +296,7 @@ void wanted_release(struct wanted *wanted)
 	free(wanted->places);
 	wanted_forget_functions(wanted);
 	free(wanted->refusals);
+	free(wanted->gate_parts);
 	free(wanted->gate_refusal);
 	*wanted = (struct wanted){.nr_places = 0};
 }

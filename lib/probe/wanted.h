@@ -78,6 +78,8 @@ struct wanted {
 	size_t nr_functions, cap_functions;
 	struct wanted_refusal *refusals;
 	size_t nr_refusals, cap_refusals;
+	struct patch_gate_part *gate_parts; /* set by wanted_watch_gate(), if there are ways out */
+	size_t nr_gate_parts;
 	char *gate_refusal; /* for the user: why nothing can be counted within it; or NULL */
 };
 

@@ -103,6 +103,47 @@ APART void serves_slowly(uint64_t ns)
 }
 }
 
+static long (*volatile successor)(long) = taken_over;
+
+/* A switch that is a table of jumps, and a jump through a pointer that is a way out. */
+extern "C" APART long chooses(long kind)
+{
+	switch (kind & 7) {
+	case 0:
+		return kind;
+	case 1:
+		leaf(true);
+		return kind * 3;
+	case 2:
+		kind += 5;
+		leaf(true);
+		break;
+	case 3:
+		leaf(true);
+		return successor(kind);
+	case 4:
+		leaf(true);
+		leaf(true);
+		return kind ^ 21;
+	case 5:
+		return successor(kind - 1);
+	case 6:
+		kind /= 3;
+		break;
+	default:
+		leaf(true);
+		kind = ~kind;
+	}
+	leaf(true);
+	return kind - 1;
+}
+
+static void by_table(long i)
+{
+	chooses(i);
+	elsewhere(i);
+}
+
 static void by_itself(long i)
 {
 	serve((int)(i % 5), i);
@@ -152,6 +193,7 @@ static const struct {
 } ways[] = {
 	{"itself", by_itself},	       {"pointers", by_pointers}, {"tail", by_tail_call},
 	{"exceptions", by_exceptions}, {"time", in_time},	  {"forks", by_itself},
+	{"table", by_table},
 };
 
 static void (*round_of)(long);
@@ -181,9 +223,9 @@ static void run_threads(account *accounts, int nr_threads)
 int main(int argc, char **argv)
 {
 	int nr_threads = argc > 2 ? atoi(argv[2]) : 1;
-	account *accounts = static_cast<account *>(
-		mmap(nullptr, 2 * MOST_THREADS * sizeof(account), PROT_READ | PROT_WRITE,
-		     MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+	account *accounts = static_cast<account *>(mmap(nullptr, 2 * MOST_THREADS * sizeof(account),
+							PROT_READ | PROT_WRITE,
+							MAP_SHARED | MAP_ANONYMOUS, -1, 0));
 	account all = {};
 	pid_t child = -1;
 
