@@ -6,6 +6,7 @@
 
 #include "mapping/space.h"
 #include "script/cpython.h"
+#include "script/cpython_variable.h"
 #include "script/thread_keys.h"
 #include "snapshot/frame_links.h"
 #include "snapshot/snapshot.h"
@@ -14,14 +15,16 @@
 
 /*
  * From 3.12 on a variable of each thread has its state while it runs in the interpreter. It is not
- * exported, but a function is that does nothing but return it; on x86-64 so:
+ * exported, but a function is that does nothing but return it; on aarch64 see
+ * cpython_variable_aarch64.c, on x86-64 so:
  *
  *	mov %fs:offset,%rax			in a program that is linked statically
  *	mov offset(%rip),%rax; mov %fs:(%rax)	in one that finds it by a word
  *	lea index(%rip),%rdi; call		in a library: two words, its module and the offset
  */
-#define GETTER_BYTES 32
-#define BYTES_OF_LEA 7
+#define GETTER_BYTES_X86_64  32
+#define GETTER_BYTES_AARCH64 64
+#define BYTES_OF_LEA	     7
 
 struct bytes {
 	const uint8_t *at;
@@ -41,8 +44,8 @@ static int32_t number_at(const struct bytes *code, size_t at)
 	return number;
 }
 
-static bool find_variable(const struct bytes *code, uint64_t address, struct space *space,
-			  struct frame_links *links)
+static bool find_variable_x86_64(const struct bytes *code, uint64_t address, struct space *space,
+				 struct frame_links *links)
 {
 	for (size_t at = 0; at + BYTES_OF_LEA + 5 <= code->nr; at++) {
 		uint64_t next = address + at + BYTES_OF_LEA;
@@ -74,6 +77,27 @@ static bool find_variable(const struct bytes *code, uint64_t address, struct spa
 	return false;
 }
 
+static bool read_space(void *context, uint64_t address, void *out, size_t nr_bytes)
+{
+	return space_read_memory(context, address, out, nr_bytes);
+}
+
+static bool find_variable(const struct bytes *code, uint64_t address, struct space *space,
+			  struct frame_links *links)
+{
+	struct cpython_variable variable;
+
+	if (arch_native() == ARCH_X86_64)
+		return find_variable_x86_64(code, address, space, links);
+	if (!cpython_find_variable_aarch64(code->at, code->nr, address, read_space, space,
+					   &variable))
+		return false;
+	links->root = variable.module ? FRAME_LINKS_BY_MODULE : FRAME_LINKS_BY_OFFSET;
+	links->root_of = variable.module;
+	links->root_at = variable.offset;
+	return true;
+}
+
 /* --- all of it --- */
 
 /* The state of the thread that runs; a key of a thread's own, whose number follows a mark. */
@@ -83,8 +107,9 @@ static bool find_root(const struct cpython *python, struct space *space, uint64_
 	const struct cpython_runtime_layout *layout = &python->layout.runtime;
 	uint64_t runtime =
 		python->runtime + CPYTHON_NR_LOCKS * arch_regs(arch_native())->nr_mutex_bytes;
-	uint8_t code[GETTER_BYTES];
-	const struct bytes bytes = {code, sizeof(code)};
+	uint8_t code[GETTER_BYTES_AARCH64];
+	const struct bytes bytes = {code, arch_native() == ARCH_X86_64 ? GETTER_BYTES_X86_64
+								       : GETTER_BYTES_AARCH64};
 	uint64_t keys_at;
 
 	if (layout->running_thread) {
@@ -93,7 +118,7 @@ static bool find_root(const struct cpython *python, struct space *space, uint64_
 		links->current = runtime + layout->running_thread;
 		return thread_keys_find(space, &links->root_at);
 	}
-	if (arch_native() != ARCH_X86_64 || !space_read_memory(space, getter, code, sizeof(code)) ||
+	if (!space_read_memory(space, getter, code, bytes.nr) ||
 	    !find_variable(&bytes, getter, space, links))
 		return false;
 	return links->root != FRAME_LINKS_BY_MODULE || thread_keys_find(space, &keys_at);
