@@ -21,6 +21,12 @@ struct code_bytes {
 size_t code_used_words(const struct code_bytes *code, uint64_t *words, size_t cap);
 
 /*
+ * May the code use a word at that offset from an address that it takes from memory? So a library
+ * reaches the parts of an object that another one may replace.
+ */
+bool code_uses_offset(const struct code_bytes *code, uint32_t offset);
+
+/*
  * Another value for a pointer that leads to this function just as well, for ever: the address of an
  * instruction without effect that ends before it, with the last of `bytes`; or that of the function
  * with bits that a branch leaves out. 0: there is none.

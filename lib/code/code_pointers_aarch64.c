@@ -87,6 +87,68 @@ size_t code_used_words(const struct code_bytes *code, uint64_t *words, size_t ca
 	return nr;
 }
 
+/* What is known of a register. */
+enum origin {
+	ORIGIN_UNKNOWN,
+	ORIGIN_FIXED, /* a fixed address */
+	ORIGIN_WORD,  /* an address from a word with a fixed address */
+};
+
+static bool loads_at(const struct a64_instruction *instruction, const enum origin *origins,
+		     uint32_t offset)
+{
+	bool is_pair = instruction->reg[1] != A64_NO_REG;
+
+	return instruction->is_access && instruction->is_word && instruction->is_load &&
+	       origins[instruction->base] == ORIGIN_WORD &&
+	       (instruction->offset == offset ||
+		(is_pair && instruction->offset + (int64_t)sizeof(uint64_t) == offset));
+}
+
+static void follow_origins(enum origin origins[32], const struct a64_instruction *instruction)
+{
+	enum origin base = origins[instruction->base], new = ORIGIN_UNKNOWN;
+
+	if (instruction->effect == A64_EFFECT_ADD && base == ORIGIN_FIXED)
+		new = base;
+	else if (instruction->is_access && instruction->is_word && base == ORIGIN_FIXED)
+		new = ORIGIN_WORD;
+	if (instruction->is_access && instruction->moves_base)
+		origins[instruction->base] = ORIGIN_UNKNOWN;
+	if (instruction->effect == A64_EFFECT_NONE && !instruction->is_load)
+		return;
+	for (size_t i = 0; i < 2; i++) {
+		if (instruction->reg[i] != A64_NO_REG)
+			origins[instruction->reg[i]] = new;
+	}
+}
+
+bool code_uses_offset(const struct code_bytes *code, uint32_t offset)
+{
+	enum origin origins[32] = {ORIGIN_UNKNOWN};
+
+	for (size_t at = 0; at + A64_INSTRUCTION_BYTES <= code->nr_bytes;
+	     at += A64_INSTRUCTION_BYTES) {
+		struct a64_instruction instruction;
+		uint64_t page;
+		uint32_t word;
+
+		memcpy(&word, code->bytes + at, sizeof(word));
+		if (a64_page(word, code->address + at, &page)) {
+			origins[word & 0x1f] = ORIGIN_FIXED;
+			continue;
+		}
+		a64_decode(word, code->address + at, &instruction);
+		if (loads_at(&instruction, origins, offset))
+			return true;
+		if (goes_on(instruction.effect))
+			follow_origins(origins, &instruction);
+		else
+			memset(origins, 0, sizeof(origins));
+	}
+	return false;
+}
+
 /* Linux lets processors ignore the highest byte of addresses of programs: branches take it away. */
 #define TAG (UINT64_C(1) << 56)
 

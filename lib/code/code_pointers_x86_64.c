@@ -22,6 +22,11 @@ size_t code_used_words(const struct code_bytes *code, uint64_t *words, size_t ca
 	return nr;
 }
 
+bool code_uses_offset(const struct code_bytes *code, uint32_t offset)
+{
+	return memmem(code->bytes, code->nr_bytes, &offset, sizeof(offset));
+}
+
 #define NOP	     0x90
 #define OPERAND_SIZE 0x66
 

@@ -45,15 +45,14 @@ static bool read_user(const struct elf_image *image, uint64_t address, struct us
 /* Does the code take a pointer from this word? `runtime`: the address of _PyRuntime, or 0. */
 static bool uses(const struct user *user, uint64_t word, uint64_t runtime)
 {
+	const struct code_bytes code = {.bytes = user->bytes, .nr_bytes = user->nr_bytes};
 	uint64_t offset = word - runtime;
-	uint32_t displacement = (uint32_t)offset;
 
 	for (size_t i = 0; i < user->nr_words; i++) {
 		if (user->words[i] == word)
 			return true;
 	}
-	return runtime && offset < RUNTIME_BYTES &&
-	       memmem(user->bytes, user->nr_bytes, &displacement, sizeof(displacement));
+	return runtime && offset < RUNTIME_BYTES && code_uses_offset(&code, (uint32_t)offset);
 }
 
 static bool is_code(const struct elf_image *image, uint64_t address)

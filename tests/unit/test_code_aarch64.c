@@ -303,6 +303,35 @@ TEST(code_aarch64, words_that_code_uses)
 	assert_int_equal(code_used_words(&bytes, words, 1), 1);
 }
 
+/* PyObject_Calloc() in libpython3.13 of Debian 13 */
+TEST(code_aarch64, offsets_that_code_uses)
+{
+	static const uint32_t code[] = {
+		0xd503245f, /* bti c */
+		0xaa0103e2, /* mov x2, x1 */
+		0xb40000c2, /* cbz x2, .+24 */
+		0x54000103, /* b.lo .+32 */
+		0xd0002983, /* adrp x3, +0x532 pages */
+		0xf9463863, /* ldr x3, [x3, #3184] */
+		0xf9418860, /* ldr x0, [x3, #784] */
+		0xf9419063, /* ldr x3, [x3, #800] */
+		0xf9419863, /* ldr x3, [x3, #816]: of another object */
+		0xaa0303f0, /* mov x16, x3 */
+		0xd61f0200, /* br x16 */
+		0xf9418460, /* ldr x0, [x3, #776] */
+	};
+	const struct code_bytes bytes = {CODE, (const uint8_t *)code, sizeof(code)};
+
+#if !defined(__aarch64__)
+	skip(); /* likewise */
+#endif
+	assert_true(code_uses_offset(&bytes, 784));
+	assert_true(code_uses_offset(&bytes, 800));
+	assert_false(code_uses_offset(&bytes, 3184));
+	assert_false(code_uses_offset(&bytes, 816));
+	assert_false(code_uses_offset(&bytes, 776));
+}
+
 /* A branch leaves a tag out. */
 TEST(code_aarch64, other_pointer_to_a_function)
 {
