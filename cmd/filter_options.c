@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/duration_text.h"
 #include "base/err.h"
 
 #define MARK "mark:"

@@ -90,7 +90,4 @@ void options_help(const struct option_row *rows, struct buf *out);
 /* One `--name` or `-x` a line, hidden ones left out. */
 void options_list(const struct option_row *rows, struct buf *out);
 
-/* Parse "10", "500ms", "2m" …: nanoseconds. Plain numbers are seconds. */
-int duration_parse(const char *text, uint64_t *ns, struct err *err);
-
 #endif

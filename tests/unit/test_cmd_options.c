@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/alloc.h"
+#include "base/duration_text.h"
 #include "base/err.h"
 #include "cmd/options.h"
 #include "tests/unit/unit.h"
