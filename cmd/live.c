@@ -150,7 +150,7 @@ struct sampler *live_sampler(struct live *live)
 int live_profile(struct live *live, struct profile **profile, struct err *err)
 {
 	uint64_t now_ns = live->ended_ns;
-	struct collector_cut cut;
+	struct collector_cut cut = {.look = NULL};
 	char path[64];
 	int status;
 

@@ -272,7 +272,8 @@ static void write_out(struct collector *collector)
 		profile_drop_samples(collector->options.profile);
 	else if (consumer_flush(collector->consumer, &collector->failure) < 0)
 		end_running(collector, COLLECTOR_WRITE_FAILED);
-	else if (max_bytes && store_writer_nr_bytes(collector->options.writer) >= max_bytes)
+	else if (max_bytes && collector->options.writer &&
+		 store_writer_nr_bytes(collector->options.writer) >= max_bytes)
 		end_running(collector, COLLECTOR_SIZE_REACHED);
 }
 
@@ -313,6 +314,14 @@ static struct collector_cut *take_moments(struct collector *collector, uint64_t 
 	return cut;
 }
 
+/* As collector_cut_wait() returns it. */
+static uint64_t nr_bytes_written(const struct collector *collector)
+{
+	if (collector->state == COLLECTOR_WRITE_FAILED)
+		return 0;
+	return collector->options.writer ? store_writer_nr_bytes(collector->options.writer) : 1;
+}
+
 /* Writes all that was handled, with the user's moments up to until_ns. */
 static void flush(struct collector *collector, uint64_t until_ns)
 {
@@ -323,9 +332,9 @@ static void flush(struct collector *collector, uint64_t until_ns)
 		write_out(collector);
 		if (!cut)
 			break;
-		cut->nr_bytes = collector->state == COLLECTOR_WRITE_FAILED
-					? 0
-					: store_writer_nr_bytes(collector->options.writer);
+		if (cut->look)
+			cut->look(cut->context, collector->options.profile);
+		cut->nr_bytes = nr_bytes_written(collector);
 		sem_post(&cut->made);
 	}
 }

@@ -9,6 +9,7 @@
 
 #include "collector/consumer.h"
 
+struct profile;
 struct snapshot;
 
 /*
@@ -67,17 +68,23 @@ void collector_mark(struct collector *collector, const char *text, uint64_t at_n
 struct collector_cut {
 	sem_t made;
 	uint64_t nr_bytes;
+	/*
+	 * Called by the collector's thread at the cut, with all rows up to it; the samples went to
+	 * collector_options.look before. NULL: not called.
+	 */
+	void (*look)(void *context, const struct profile *profile);
+	void *context;
 };
 
 /*
  * Have everything written that was published up to now, and no more. Any thread; never waits. *cut
- * must stay where it is until collector_cut_wait(). The cut is made by the end of
- * collector_finish().
+ * must stay where it is until collector_cut_wait(); its `look` is set before. The cut is made by
+ * the end of collector_finish().
  */
 void collector_cut(struct collector *collector, struct collector_cut *cut);
 /*
  * Wait for the cut; once. Returns how many bytes of the file hold everything up to the cut; 0: they
- * could not be written. The collector may be gone by now.
+ * could not be written; 1 where there is no file. The collector may be gone by now.
  */
 uint64_t collector_cut_wait(struct collector_cut *cut);
 

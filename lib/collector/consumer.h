@@ -31,7 +31,7 @@ enum collector_state {
 struct collector_options {
 	/* Borrowed, and not to be used before collector_finish(). It has no processes at first. */
 	struct profile *profile;
-	struct store_writer *writer; /* likewise borrowed */
+	struct store_writer *writer; /* likewise borrowed; NULL: there is no file */
 	uint64_t start_ns;	     /* CLOCK_MONOTONIC: time 0 of the profile */
 	uint64_t period_ns;	     /* between two samples, as requested */
 	enum unwinder_kind unwinder;

@@ -266,7 +266,7 @@ static void flush_threads(struct consumer *consumer)
 
 int consumer_flush(struct consumer *consumer, struct err *err)
 {
-	int status;
+	int status = 0;
 
 	flush_threads(consumer);
 	jit_names_catch_up(consumer->walker.jit_names);
@@ -278,7 +278,8 @@ int consumer_flush(struct consumer *consumer, struct err *err)
 		consumer->hooks.add_rows(consumer->hooks.rows_context, consumer->profile);
 	if (consumer->hooks.look)
 		consumer->hooks.look(consumer->hooks.look_context, consumer->profile);
-	status = store_writer_flush(consumer->writer, consumer->profile, err);
+	if (consumer->writer)
+		status = store_writer_flush(consumer->writer, consumer->profile, err);
 	profile_drop_samples(consumer->profile);
 	return status;
 }

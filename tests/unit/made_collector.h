@@ -135,7 +135,7 @@ static inline void made_publish(struct made_collector *made, struct message *mes
 /* Once that has been handled and written. */
 static inline void made_cut(struct made_collector *made)
 {
-	struct collector_cut cut;
+	struct collector_cut cut = {.look = NULL};
 
 	collector_cut(made->collector, &cut);
 	assert_true(collector_cut_wait(&cut) > 0);

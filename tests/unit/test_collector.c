@@ -335,7 +335,7 @@ TEST_WITH(struct made_collector *made, collector, a_restarted_call_is_the_one_be
 TEST_WITH(struct made_collector *made, collector, a_mark_and_a_cut_are_in_order)
 {
 	struct profile *start = NULL;
-	struct collector_cut cut;
+	struct collector_cut cut = {.look = NULL};
 	uint64_t nr_bytes;
 	char path[64];
 
@@ -424,7 +424,7 @@ TEST(collector, wakes_when_it_cannot_write)
 	struct collector_options options = {.wake = count};
 	struct made_collector made;
 	_Atomic int nr_wakes = 0;
-	struct collector_cut cut;
+	struct collector_cut cut = {.look = NULL};
 	int unwritable;
 
 	options.context = &nr_wakes;
@@ -483,4 +483,51 @@ TEST_WITH(struct made_collector *made, collector, takes_no_more_than_fits)
 	assert_false(collector_is_behind(made->collector));
 	made_collector_finish(made);
 	assert_true(profile_counter(made->profile, "queue_bytes_max") > 0);
+}
+
+static void note_marks(void *context, const struct profile *profile)
+{
+	size_t *nr_marks = context;
+
+	assert_int_equal(profile->nr_samples, 0); /* they were written, or looked at */
+	*nr_marks = profile->nr_marks;
+}
+
+TEST_WITH(struct made_collector *made, collector, a_cut_can_be_looked_at)
+{
+	size_t nr_marks = 0;
+	struct collector_cut cut = {.look = note_marks, .context = &nr_marks};
+
+	made_publish(made, made_sample(0, SEEN_RUNNING, clock_monotonic_ns(), MS));
+	collector_mark(made->collector, "before", 0);
+	collector_cut(made->collector, &cut);
+	collector_mark(made->collector, "after", 0);
+	assert_true(collector_cut_wait(&cut) > 1);
+	assert_int_equal(nr_marks, 1);
+	end(made, NULL);
+}
+
+TEST(collector, without_a_file_all_can_be_looked_at)
+{
+	struct looked looked = {0};
+	struct collector_options options = {.profile = profile_new(),
+					    .period_ns = MADE_PERIOD_NS,
+					    .max_depth = 100,
+					    .look = look,
+					    .look_context = &looked};
+	struct made_collector made = {.collector = collector_start(&options, NULL)};
+	struct collector_cut cut = {.look = NULL};
+
+	assert_non_null(made.collector);
+	made_publish(&made, made_process(&made, MADE_PID));
+	made_publish(&made, made_thread(&made, MADE_PID));
+	made_publish(&made, made_sample(0, SEEN_RUNNING, clock_monotonic_ns(), MS));
+	made_publish(&made, made_sample(0, SEEN_RUNNING, clock_monotonic_ns(), 2 * MS));
+	collector_cut(made.collector, &cut);
+	assert_int_equal(collector_cut_wait(&cut), 1);
+	assert_int_equal(looked.nr_samples, 2);
+	collector_finish(made.collector, &made.result, NULL);
+	assert_int_equal(made.result.nr_samples, 2);
+	collector_free(made.collector);
+	profile_free(options.profile);
 }
