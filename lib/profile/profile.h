@@ -238,6 +238,9 @@ struct profile_meta {
 	struct owner owner;  /* of the file that it was read from; else the caller */
 };
 
+/* The beginning of the text of a mark that a trigger of a flight recorder has set. */
+#define PROFILE_TRIGGER_MARK "trigger:"
+
 /* A user's mark in time (`--control`: mark TEXT). */
 struct profile_mark {
 	uint64_t time_ns;

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "profile/excerpt.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/minmax.h"
+#include "profile/profile.h"
+#include "profile/renumber.h"
+
+#define UNUSED UINT32_MAX
+
+/* Rows of the recording that the excerpt needs have another number than UNUSED. */
+struct making {
+	const struct profile *from;
+	const struct excerpt *what;
+	struct profile *into;
+	struct renumbering map;
+};
+
+static const enum record_type kept_tables[] = {
+	RECORD_MODULES, RECORD_PROCESSES, RECORD_THREADS,
+	RECORD_FRAMES,	RECORD_STACKS,	  RECORD_WAITS,
+};
+
+static void use(struct making *making, enum record_type type, uint32_t row)
+{
+	making->map.rows[type][row] = 0;
+}
+
+static bool is_used(const struct making *making, enum record_type type, uint32_t row)
+{
+	return making->map.rows[type][row] != UNUSED;
+}
+
+/* Without one of processes that no sample found: it covers all of the recording. */
+static bool is_kept(const struct making *making, uint64_t time_ns, struct thread_id thread)
+{
+	const struct profile *from = making->from;
+	const struct profile_process *process = &from->processes[from->threads[thread.v].process];
+
+	return time_ns >= making->what->from_ns &&
+	       !(process->nr_unseen && process->start_ns < making->what->from_ns);
+}
+
+static void use_samples(struct making *making)
+{
+	for (size_t i = 0; i < making->what->nr_parts; i++) {
+		const struct excerpt_rows *part = &making->what->parts[i];
+
+		for (size_t j = 0; j < part->nr_samples; j++) {
+			const struct sample *sample = &part->samples[j];
+
+			if (!is_kept(making, sample->time_ns, sample->thread))
+				continue;
+			use(making, RECORD_THREADS, sample->thread.v);
+			use(making, RECORD_STACKS, sample->stack.v);
+			use(making, RECORD_STACKS, sample->kernel.v);
+			if (sample->wait)
+				use(making, RECORD_WAITS, sample->wait - 1);
+		}
+		for (size_t j = 0; j < part->nr_advances; j++) {
+			const struct profile_advance *row = &part->advances[j];
+
+			if (!is_kept(making, row->time_ns, row->thread))
+				continue;
+			use(making, RECORD_THREADS, row->thread.v);
+			use(making, RECORD_STACKS, row->before.v);
+			use(making, RECORD_STACKS, row->after.v);
+		}
+	}
+}
+
+static void use_waits(struct making *making)
+{
+	const struct profile_waits *waits = profile_waits(making->from);
+
+	for (uint32_t i = 0; i < waits->nr; i++) {
+		const struct profile_wait *row = &waits->rows[i];
+
+		if (!is_used(making, RECORD_WAITS, i))
+			continue;
+		use(making, RECORD_PROCESSES, row->process);
+		if (row->place.v != WAIT_NO_PLACE.v)
+			use(making, RECORD_FRAMES, row->place.v);
+		if (row->owner.v != THREAD_NONE.v)
+			use(making, RECORD_THREADS, row->owner.v);
+	}
+}
+
+static bool is_alive(const struct making *making, uint64_t end_ns)
+{
+	return !end_ns || end_ns > making->what->from_ns;
+}
+
+/* Parents come before their children. */
+static void use_lives(struct making *making)
+{
+	const struct profile *from = making->from;
+
+	for (uint32_t i = 0; i < from->nr_threads; i++) {
+		if (is_alive(making, from->threads[i].end_ns) &&
+		    !from->processes[from->threads[i].process].nr_unseen)
+			use(making, RECORD_THREADS, i);
+		if (is_used(making, RECORD_THREADS, i))
+			use(making, RECORD_PROCESSES, from->threads[i].process);
+	}
+	for (uint32_t i = (uint32_t)from->nr_processes; i-- > 0;) {
+		const struct profile_process *row = &from->processes[i];
+
+		if (is_alive(making, row->end_ns) && !row->nr_unseen)
+			use(making, RECORD_PROCESSES, i);
+		if (is_used(making, RECORD_PROCESSES, i) && row->parent != PROCESS_NONE)
+			use(making, RECORD_PROCESSES, row->parent);
+	}
+}
+
+static void use_code(struct making *making)
+{
+	const struct profile *from = making->from;
+
+	for (uint32_t i = stack_trie_nr(from->stacks); i-- > 1;) {
+		struct stack_id stack = {i};
+
+		if (!is_used(making, RECORD_STACKS, i))
+			continue;
+		use(making, RECORD_STACKS, stack_trie_parent(from->stacks, stack).v);
+		use(making, RECORD_FRAMES, stack_trie_frame(from->stacks, stack).v);
+	}
+	for (uint32_t i = 0; i < from->nr_frames; i++) {
+		struct module_id module = from->frames[i].where.module;
+
+		if (!is_used(making, RECORD_FRAMES, i))
+			continue;
+		use(making, RECORD_MODULES, module.v);
+		use(making, RECORD_MODULES, module_table_first(from->modules, module).v);
+	}
+}
+
+static void renumber_row(struct making *making, enum record_type type, void *row)
+{
+	renumber(&making->map, type, row);
+	renumber_texts(making->into, making->from, type, row);
+}
+
+static void take_modules(struct making *making)
+{
+	const struct module_table *modules = making->from->modules;
+	uint32_t *rows = making->map.rows[RECORD_MODULES];
+
+	for (uint32_t i = 0; i < module_table_nr(modules); i++) {
+		struct module module = *module_table_get(modules, (struct module_id){i});
+
+		if (rows[i] == UNUSED)
+			continue;
+		if (module.fd >= 0)
+			module.fd = fcntl(module.fd, F_DUPFD_CLOEXEC, 0);
+		rows[i] = module_table_intern(making->into->modules, &module).v;
+	}
+}
+
+static void take_stacks(struct making *making)
+{
+	const struct profile *from = making->from;
+	uint32_t *frames = making->map.rows[RECORD_FRAMES];
+	uint32_t *stacks = making->map.rows[RECORD_STACKS];
+
+	for (uint32_t i = 0; i < from->nr_frames; i++) {
+		struct frame frame = from->frames[i];
+
+		if (frames[i] == UNUSED)
+			continue;
+		renumber(&making->map, RECORD_FRAMES, &frame);
+		frames[i] = profile_intern_frame(making->into, frame.where).v;
+	}
+	stacks[STACK_EMPTY.v] = STACK_EMPTY.v;
+	for (uint32_t i = 1; i < stack_trie_nr(from->stacks); i++) {
+		struct stack_id id = {i};
+
+		if (stacks[i] == UNUSED)
+			continue;
+		stacks[i] =
+			stack_trie_append(
+				making->into->stacks,
+				(struct stack_id){stacks[stack_trie_parent(from->stacks, id).v]},
+				(struct frame_id){frames[stack_trie_frame(from->stacks, id).v]})
+				.v;
+	}
+}
+
+static void take_processes(struct making *making)
+{
+	uint32_t *rows = making->map.rows[RECORD_PROCESSES];
+
+	for (uint32_t i = 0; i < making->from->nr_processes; i++) {
+		struct profile_process row = making->from->processes[i];
+
+		if (rows[i] == UNUSED)
+			continue;
+		if (row.start_ns < making->what->from_ns) {
+			row.start_ns = making->what->from_ns;
+			row.split = (struct cpu_split){0};
+			row.children_ns = 0;
+		}
+		renumber_row(making, RECORD_PROCESSES, &row);
+		rows[i] = profile_add_process(making->into, &row).v;
+	}
+}
+
+static void take_threads(struct making *making)
+{
+	uint32_t *rows = making->map.rows[RECORD_THREADS];
+
+	for (uint32_t i = 0; i < making->from->nr_threads; i++) {
+		struct profile_thread row = making->from->threads[i];
+
+		if (rows[i] == UNUSED)
+			continue;
+		if (row.start_ns < making->what->from_ns) {
+			row.start_ns = making->what->from_ns;
+			row.split = (struct cpu_split){0};
+			row.nr_switches = 0;
+		}
+		renumber_row(making, RECORD_THREADS, &row);
+		rows[i] = profile_add_thread(making->into, &row).v;
+	}
+}
+
+static void take_waits(struct making *making)
+{
+	const struct profile_waits *waits = profile_waits(making->from);
+	uint32_t *rows = making->map.rows[RECORD_WAITS];
+
+	for (uint32_t i = 0; i < waits->nr; i++) {
+		struct profile_wait row = waits->rows[i];
+
+		if (rows[i] == UNUSED)
+			continue;
+		renumber_row(making, RECORD_WAITS, &row);
+		rows[i] = profile_waits_intern(profile_waits(making->into), &row) - 1;
+	}
+}
+
+/*
+ * The first sample of a thread also covers time before the excerpt, which is cut off. A sleep that
+ * began there was observed there: its rest stands for that.
+ */
+static void begin_thread(const struct making *making, struct sample *row, uint64_t *first_ns)
+{
+	uint64_t span_ns = row->time_ns - making->what->from_ns;
+	uint64_t *first = &first_ns[row->thread.v];
+
+	if (making->from->threads[row->thread.v].start_ns >= making->what->from_ns ||
+	    (*first && *first != row->time_ns))
+		return;
+	if (!*first && row->kind == SAMPLE_BLOCKED && !row->nr)
+		row->nr = 1;
+	*first = row->time_ns;
+	row->cpu_ns = min_u64(row->cpu_ns, span_ns);
+	row->runq_ns = min_u64(row->runq_ns, span_ns);
+	row->blocked_ns = min_u64(row->blocked_ns, span_ns);
+}
+
+static void take_samples(struct making *making, const struct excerpt_rows *part, uint64_t *first_ns)
+{
+	for (size_t i = 0; i < part->nr_samples; i++) {
+		struct sample row = part->samples[i];
+
+		if (!is_kept(making, row.time_ns, row.thread))
+			continue;
+		begin_thread(making, &row, first_ns);
+		renumber(&making->map, RECORD_SAMPLES, &row);
+		profile_add_sample(making->into, &row);
+	}
+	for (size_t i = 0; i < part->nr_advances; i++) {
+		struct profile_advance row = part->advances[i];
+
+		if (!is_kept(making, row.time_ns, row.thread))
+			continue;
+		renumber(&making->map, RECORD_ADVANCES, &row);
+		advances_add(&making->into->advances, &row);
+	}
+}
+
+static void take_jit(struct making *making)
+{
+	const struct profile_jit *jit = &making->from->jit;
+
+	for (size_t i = 0; i < jit->nr_names; i++) {
+		struct jit_name row = jit->names[i];
+
+		if (!is_used(making, RECORD_FRAMES, row.frame.v))
+			continue;
+		renumber_row(making, RECORD_JIT_NAMES, &row);
+		profile_add_jit_name(making->into, &row);
+	}
+	for (size_t i = 0; i < jit->nr_sources; i++) {
+		struct jit_source row = jit->sources[i];
+
+		if (!is_used(making, RECORD_MODULES, row.module.v))
+			continue;
+		renumber_row(making, RECORD_JIT_SOURCES, &row);
+		profile_add_jit_source(making->into, &row);
+	}
+}
+
+static void take_marks(struct making *making)
+{
+	const struct profile *from = making->from;
+
+	for (size_t i = 0; i < from->nr_marks; i++) {
+		struct profile_mark row = from->marks[i];
+
+		if (row.time_ns >= making->what->from_ns)
+			profile_add_mark(making->into, row.time_ns - making->what->from_ns,
+					 profile_str(from, row.text));
+	}
+}
+
+static void take_facts(struct making *making)
+{
+	const struct profile *from = making->from;
+	struct profile_meta *meta = &making->into->meta;
+
+	*meta = from->meta;
+	meta->command = NULL;
+	meta->nr_command = 0;
+	meta->cap_command = 0;
+	renumber_texts(making->into, from, RECORD_META, meta);
+	for (size_t i = 0; i < from->meta.nr_command; i++)
+		profile_add_command_word(making->into, profile_str(from, from->meta.command[i]));
+	meta->start_realtime_ns = making->what->start_realtime_ns;
+	meta->duration_ns = making->what->to_ns - making->what->from_ns;
+	meta->complete = true;
+	for (size_t i = 0; i < from->nr_counters; i++)
+		profile_set_counter(making->into, profile_str(from, from->counters[i].name),
+				    from->counters[i].value);
+	for (size_t i = 0; i < from->others.nr; i++) {
+		struct profile_other row = from->others.rows[i];
+
+		renumber_texts(making->into, from, RECORD_OTHERS, &row);
+		profile_add_other(making->into, &row);
+	}
+}
+
+static void find_used(struct making *making)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kept_tables); i++) {
+		size_t nr = schema_nr_rows(making->from, kept_tables[i]);
+		uint32_t *rows = renumbering_begin(&making->map, making->from, kept_tables[i]);
+
+		for (size_t j = 0; j < nr; j++)
+			rows[j] = UNUSED;
+	}
+	use(making, RECORD_MODULES, MODULE_UNKNOWN.v);
+	use_samples(making);
+	use_waits(making);
+	use_lives(making);
+	use_code(making);
+}
+
+struct profile *profile_excerpt(const struct profile *from, const struct excerpt *what)
+{
+	struct making making = {.from = from, .what = what, .into = profile_new()};
+	/* The time of the first sample, by thread; 0: there was none yet. */
+	uint64_t *first_ns = xcalloc(from->nr_threads + 1, sizeof(*first_ns));
+
+	find_used(&making);
+	making.map.offset_ns = 0 - what->from_ns; /* times are moved back by it */
+	take_modules(&making);
+	take_stacks(&making);
+	take_processes(&making);
+	take_threads(&making);
+	take_waits(&making);
+	for (size_t i = 0; i < what->nr_parts; i++)
+		take_samples(&making, &what->parts[i], first_ns);
+	take_jit(&making);
+	take_marks(&making);
+	take_facts(&making);
+	renumbering_release(&making.map);
+	free(first_ns);
+	return making.into;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A part of a recording, by time, as a profile of its own. */
+#ifndef PROFC_PROFILE_EXCERPT_H
+#define PROFC_PROFILE_EXCERPT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct profile;
+struct profile_advance;
+struct sample;
+
+/* Samples and advances of some time, in time order within each thread. Borrowed. */
+struct excerpt_rows {
+	const struct sample *samples;
+	size_t nr_samples;
+	const struct profile_advance *advances;
+	size_t nr_advances;
+};
+
+struct excerpt {
+	uint64_t from_ns, to_ns; /* of the recording: time 0 and the end of the excerpt */
+	uint64_t start_realtime_ns;
+	const struct excerpt_rows *parts; /* one after the other; with the rows to keep */
+	size_t nr_parts;
+};
+
+/*
+ * The rows of the parts from from_ns on, with all that they refer to, and the processes, threads
+ * and marks of that time. Totals that the kernel keeps of a process or thread since its birth are
+ * unknown in the excerpt if that was before from_ns. Counters are those of the whole recording.
+ * Modules keep their files open, by descriptors of their own. The recording has no probes, no
+ * blocks of memory and no symbols. The caller owns the result.
+ */
+struct profile *profile_excerpt(const struct profile *from, const struct excerpt *what);
+
+#endif

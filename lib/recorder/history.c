@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "recorder/history.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/minmax.h"
+#include "profile/excerpt.h"
+#include "profile/profile.h"
+
+/* The samples of a part of the time. The arrays are owned. */
+struct generation {
+	uint64_t from_ns; /* on the recording's clock */
+	struct sample *samples;
+	size_t nr_samples, cap_samples;
+	struct profile_advance *advances;
+	size_t nr_advances, cap_advances;
+};
+
+struct history {
+	uint64_t span_ns, max_bytes; /* of one generation; of all */
+	uint64_t keep_ns;
+	uint64_t now_ns; /* of the latest sample */
+	pthread_mutex_t lock;
+	struct generation *generations; /* owned; the oldest one first, at least one */
+	size_t nr, cap;
+	struct history_state state;
+	size_t cap_pids; /* of its array */
+};
+
+static size_t bytes_of(const struct generation *generation)
+{
+	return generation->nr_samples * sizeof(*generation->samples) +
+	       generation->nr_advances * sizeof(*generation->advances);
+}
+
+static void generation_release(struct generation *generation)
+{
+	free(generation->samples);
+	free(generation->advances);
+}
+
+static void begin_generation(struct history *history, uint64_t from_ns)
+{
+	ARRAY_GROW(history->generations, history->nr, history->cap);
+	history->generations[history->nr++] = (struct generation){.from_ns = from_ns};
+}
+
+struct history *history_new(uint64_t keep_ns, uint64_t max_bytes)
+{
+	struct history *history = xcalloc(1, sizeof(*history));
+
+	history->keep_ns = keep_ns;
+	history->span_ns = max_u64(keep_ns / HISTORY_GENERATIONS, 1);
+	history->max_bytes = max_bytes;
+	pthread_mutex_init(&history->lock, NULL);
+	begin_generation(history, 0);
+	return history;
+}
+
+void history_free(struct history *history)
+{
+	if (!history)
+		return;
+	for (size_t i = 0; i < history->nr; i++)
+		generation_release(&history->generations[i]);
+	free(history->generations);
+	history_state_release(&history->state);
+	pthread_mutex_destroy(&history->lock);
+	free(history);
+}
+
+static void drop_oldest(struct history *history)
+{
+	generation_release(&history->generations[0]);
+	memmove(&history->generations[0], &history->generations[1],
+		--history->nr * sizeof(*history->generations));
+}
+
+/* The oldest one is needed while the one after it does not reach back far enough. */
+static void drop_old(struct history *history, size_t nr_more_bytes)
+{
+	uint64_t nr_bytes = nr_more_bytes;
+
+	while (history->nr > 1 &&
+	       history->generations[1].from_ns + history->keep_ns < history->now_ns)
+		drop_oldest(history);
+	for (size_t i = 0; i < history->nr; i++)
+		nr_bytes += bytes_of(&history->generations[i]);
+	while (history->nr > 1 && nr_bytes > history->max_bytes) {
+		nr_bytes -= bytes_of(&history->generations[0]);
+		drop_oldest(history);
+	}
+}
+
+static void add_rows(struct history *history, const struct profile *profile)
+{
+	struct generation *last = &history->generations[history->nr - 1];
+
+	for (size_t i = 0; i < profile->nr_samples; i++) {
+		ARRAY_GROW(last->samples, last->nr_samples, last->cap_samples);
+		last->samples[last->nr_samples++] = profile->samples[i];
+		history->state.cpu_ns += profile->samples[i].cpu_ns;
+		history->state.runq_ns += profile->samples[i].runq_ns;
+	}
+	for (size_t i = 0; i < profile->advances.nr; i++) {
+		ARRAY_GROW(last->advances, last->nr_advances, last->cap_advances);
+		last->advances[last->nr_advances++] = profile->advances.rows[i];
+	}
+}
+
+/* An exec gives a process another row. */
+static void note_processes(struct history *history, const struct profile *profile)
+{
+	struct history_state *state = &history->state;
+
+	state->nr_pids = 0;
+	for (size_t i = 0; i < profile->nr_processes; i++) {
+		const struct profile_process *row = &profile->processes[i];
+
+		if (row->end_ns || row->pid <= 0)
+			continue;
+		ARRAY_GROW(state->pids, state->nr_pids, history->cap_pids);
+		state->pids[state->nr_pids++] = row->pid;
+	}
+}
+
+void history_look(void *context, const struct profile *profile)
+{
+	struct history *history = context;
+	uint64_t now_ns = history->now_ns;
+	size_t nr_bytes = profile->nr_samples * sizeof(struct sample) +
+			  profile->advances.nr * sizeof(struct profile_advance);
+	const struct generation *last;
+
+	for (size_t i = 0; i < profile->nr_samples; i++)
+		now_ns = max_u64(now_ns, profile->samples[i].time_ns);
+	pthread_mutex_lock(&history->lock);
+	last = &history->generations[history->nr - 1];
+	if (now_ns - last->from_ns > history->span_ns ||
+	    bytes_of(last) > history->max_bytes / HISTORY_GENERATIONS)
+		begin_generation(history, history->now_ns);
+	history->now_ns = now_ns;
+	history->state.time_ns = now_ns;
+	drop_old(history, nr_bytes);
+	add_rows(history, profile);
+	note_processes(history, profile);
+	pthread_mutex_unlock(&history->lock);
+}
+
+void history_read(struct history *history, struct history_state *state)
+{
+	pthread_mutex_lock(&history->lock);
+	*state = history->state;
+	state->pids =
+		state->nr_pids ? xmemdup(state->pids, state->nr_pids * sizeof(*state->pids)) : NULL;
+	pthread_mutex_unlock(&history->lock);
+}
+
+void history_state_release(struct history_state *state)
+{
+	free(state->pids);
+	*state = (struct history_state){0};
+}
+
+struct profile *history_excerpt(struct history *history, const struct profile *profile,
+				const struct history_span *span)
+{
+	struct excerpt what = {.to_ns = span->to_ns};
+	struct excerpt_rows *parts;
+	struct profile *excerpt;
+	size_t first = 0;
+
+	pthread_mutex_lock(&history->lock);
+	while (first + 1 < history->nr && history->generations[first + 1].from_ns < span->from_ns)
+		first++;
+	parts = xcalloc(history->nr, sizeof(*parts));
+	for (size_t i = first; i < history->nr; i++) {
+		const struct generation *generation = &history->generations[i];
+
+		parts[what.nr_parts++] =
+			(struct excerpt_rows){generation->samples, generation->nr_samples,
+					      generation->advances, generation->nr_advances};
+	}
+	what.parts = parts;
+	what.from_ns = max_u64(history->generations[first].from_ns, span->from_ns);
+	what.start_realtime_ns = span->to_realtime_ns - (span->to_ns - what.from_ns);
+	excerpt = profile_excerpt(profile, &what);
+	pthread_mutex_unlock(&history->lock);
+	free(parts);
+	return excerpt;
+}
