@@ -2,9 +2,12 @@
 /* Opens the profile of a view, and reports what is wrong with it. */
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/alloc.h"
 #include "base/err.h"
 #include "cmd/command.h"
+#include "cmd/keep_directory.h"
 #include "profile/fold_scripts.h"
 #include "profile/prepare.h"
 #include "profile/profile.h"
@@ -39,12 +42,30 @@ static void warn_salvaged(const char *path, const struct store_salvage *salvage)
 			      path, salvage->why, (unsigned long long)salvage->nr_bytes_lost);
 }
 
+static bool is_directory(const char *path)
+{
+	struct stat found;
+
+	return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
+}
+
+/* The newest file of a flight recorder's directory, which the caller frees; or NULL. */
+static char *newest_in(const char *path)
+{
+	char *newest = is_directory(path) ? keep_directory_newest(path) : NULL;
+
+	if (newest)
+		print_note("the newest profile of %s is %s", path, strrchr(newest, '/') + 1);
+	return newest;
+}
+
 int open_profile_even_empty(const char *path, struct profile **profile)
 {
 	struct store_salvage salvage = {0};
 	struct err err = ERR_INIT;
+	cleanup_free char *newest = newest_in(profile_path_or_default(path));
 
-	path = profile_path_or_default(path);
+	path = newest ? newest : profile_path_or_default(path);
 	if (store_read_path(path, profile, &salvage, &err) != 0)
 		return cannot_open(path, &err);
 	if (salvage.salvaged)

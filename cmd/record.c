@@ -17,6 +17,7 @@ static int run_record(const struct command *self, int argc, char **argv)
 		status = usage_error(self, &err);
 		goto out;
 	}
+	record_options_settle(&options);
 	if (record_metrics_help(&options)) {
 		status = EXIT_DONE;
 		goto out;
@@ -57,8 +58,10 @@ static int run_attach(const struct command *self, int argc, char **argv)
 	else if (record_options_check_words(&options, argv + first, &err) < 0 ||
 		 record_metrics_parse(&options, &err) < 0)
 		status = fail_or_usage_error(self, &err);
-	else
+	else {
+		record_options_settle(&options);
 		status = recording_attach(self, &options);
+	}
 	options_release(self->options, &options);
 	return status;
 }

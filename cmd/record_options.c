@@ -26,8 +26,9 @@ const struct option_row record_option_rows[] = {
 	 .name = "control",
 	 .argument = "fifo:PATH",
 	 .offset = AT(control),
-	 .help = "read commands from this FIFO: pause, resume, snapshot FILE, stop, mark TEXT, "
-		 "mem start, mem stop, mem discard, mem search TEXT"},
+	 .help = "read commands from this FIFO: pause, resume, snapshot FILE, dump LABEL, stop, "
+		 "mark "
+		 "TEXT, mem start, mem stop, mem discard, mem search TEXT"},
 	{.type = OPTION_STRING,
 	 .name = "within",
 	 .argument = "FUNC",
@@ -45,13 +46,41 @@ const struct option_row record_option_rows[] = {
 	 .name = "mem-paused",
 	 .offset = AT(count.memory_paused),
 	 .help = "record no allocations until --control says 'mem start'"},
+	{.type = OPTION_SECTION, .name = "Flight recorder"},
+	{.type = OPTION_DURATION,
+	 .name = "keep",
+	 .argument = "TIME",
+	 .offset = AT(keep.span_ns),
+	 .min = 2e9,
+	 .max = 36e11,
+	 .help = "keep the last TIME in memory, and write it to the directory of -o upon a "
+		 "trigger (default frequency then: 49)"},
+	{.type = OPTION_SIZE,
+	 .name = "keep-size",
+	 .argument = "BYTES",
+	 .offset = AT(keep.max_bytes),
+	 .help = "keep no more than BYTES: less time, then (default: 64M)"},
+	{.type = OPTION_LIST,
+	 .name = "trigger",
+	 .argument = "T",
+	 .offset = AT(keep.triggers),
+	 .help = "signal, control, exit, cpu>PCT%/TIME, rss>SIZE, stall>TIME, runq>PCT%/TIME, "
+		 "mark:NAME>TIME; repeatable (SIGUSR2 and 'dump LABEL' by --control always are)"},
+	{.type = OPTION_UINT,
+	 .name = "limit",
+	 .argument = "N",
+	 .offset = AT(keep.limit),
+	 .min = 1,
+	 .max = 1e6,
+	 .help = "keep the newest N files of the program (default: 10)"},
 	{.type = OPTION_SECTION, .name = "Output"},
 	{.type = OPTION_FILE,
 	 .short_name = 'o',
 	 .name = "output",
 	 .argument = "FILE",
 	 .offset = AT(output),
-	 .help = "write the profile to FILE; - is standard output (default: profc.data)"},
+	 .help = "write the profile to FILE; - is standard output (default: profc.data); with "
+		 "--keep, a directory (profc.dumps)"},
 	{.type = OPTION_STRING,
 	 .name = "html",
 	 .argument = "FILE",
@@ -108,12 +137,17 @@ const struct option_row record_option_rows[] = {
 void record_options_init(struct record_options *options)
 {
 	*options = (struct record_options){
-		.frequency_hz = 500,
 		.max_overhead_percent = 2,
 		.max_depth = 65536,
 		.count = COUNT_OPTION_VALUES_INIT,
 		.symbols = SYMBOL_OPTION_VALUES_INIT,
 	};
+}
+
+void record_options_settle(struct record_options *options)
+{
+	if (!options->frequency_hz)
+		options->frequency_hz = options->keep.span_ns ? 49 : 500;
 }
 
 int record_options_check_words(const struct record_options *options, char *const *words,

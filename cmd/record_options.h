@@ -28,6 +28,14 @@ struct use_options {
 	bool with_source; /* is kept in the file */
 };
 
+/* The flight recorder. */
+struct keep_options {
+	uint64_t span_ns;   /* to keep; 0: there is none */
+	uint64_t max_bytes; /* of that; 0: the default */
+	struct option_list triggers;
+	uint64_t limit; /* files; 0: the default */
+};
+
 /* The options of everything that records: record, attach. */
 struct record_options {
 	uint64_t frequency_hz;
@@ -46,6 +54,7 @@ struct record_options {
 	int unwinder;	   /* index into the choices: enum unwinder_kind */
 	const char *agent; /* a command for the shell, or NULL */
 	struct use_options use;
+	struct keep_options keep;
 	bool no_symbols;
 	bool quiet, verbose;
 	struct count_options count;
@@ -136,8 +145,10 @@ extern const char *const record_unwinder_choices[];
 	 .help = "auto, cfi, libunwind or fp, which follows frame pointers (default: auto)"}
 /* clang-format on */
 
-/* The defaults. */
+/* The defaults; frequency_hz is 0 until record_options_settle(). */
 void record_options_init(struct record_options *options);
+/* The defaults that depend on other options. */
+void record_options_settle(struct record_options *options);
 /*
  * For commands that take only processes: ERR_INVALID if -p names none, or if there are words
  * besides. `words` is NULL-ended.

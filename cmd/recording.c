@@ -32,6 +32,7 @@
 #include "probe/prober.h"
 #include "profile/heap_discard.h"
 #include "profile/profile.h"
+#include "recorder/history.h"
 #include "store/store.h"
 #include "symbol/named_code.h"
 #include "view/number.h"
@@ -150,6 +151,11 @@ static void resolve_at_end(const struct recording *recording, const struct recor
 static int take_snapshot(struct recording *recording, struct sampler *sampler, const char *path,
 			 struct err *err)
 {
+	if (recording->keep) {
+		err_set(err, ERR_UNSUPPORTED, "no snapshot of a flight recorder");
+		err_hint(err, "'dump LABEL' writes the time that it keeps");
+		return ERR_UNSUPPORTED;
+	}
 	if (!recording->snapshots.file->created)
 		return err_set(err, ERR_UNSUPPORTED, "no snapshot of a recording that goes to %s",
 			       recording_file_name(recording->snapshots.file));
@@ -208,6 +214,8 @@ static void read_signals(struct recording *recording, struct sampler *sampler)
 			stop(recording, sampler);
 		else if (info.ssi_signo == SIGUSR1)
 			toggle_pause(sampler);
+		else if (info.ssi_signo == SIGUSR2 && recording->keep)
+			keep_signal(recording->keep, sampler);
 		else if (info.ssi_signo == SIGUSR2)
 			snapshot_by_signal(recording, sampler);
 		else
@@ -280,11 +288,18 @@ static int obey(struct recording *recording, struct sampler *sampler, enum contr
 		break;
 	case CONTROL_SNAPSHOT:
 		return take_snapshot(recording, sampler, argument, err);
+	case CONTROL_DUMP:
+		if (!recording->keep)
+			return err_set(err, ERR_INVALID, "control: 'dump' needs --keep");
+		keep_control(recording->keep, sampler, argument);
+		break;
 	case CONTROL_STOP:
 		sampler_stop(sampler);
 		break;
 	case CONTROL_MARK:
 		sampler_mark(sampler, argument);
+		if (recording->keep)
+			keep_mark(recording->keep, sampler, argument);
 		break;
 	case CONTROL_MEM_START:
 	case CONTROL_MEM_STOP:
@@ -362,12 +377,23 @@ static void tell_of_left_behind(struct recording *recording)
 	print_hint("Ctrl-C ends the recording");
 }
 
+/* -1: for ever. */
+static int sooner_ms(int a, int b)
+{
+	if (a < 0 || b < 0)
+		return a < 0 ? b : a;
+	return a < b ? a : b;
+}
+
 static int poll_timeout_ms(const struct recording *recording)
 {
+	int timeout_ms = recording->keep ? keep_timeout_ms(recording->keep) : -1;
+
 	if (recording->shows_progress)
-		return PROGRESS_MS;
-	return recording->command_ended_ns && !recording->has_told_of_left_behind ? LEFT_BEHIND_MS
-										  : -1;
+		return sooner_ms(timeout_ms, PROGRESS_MS);
+	if (recording->command_ended_ns && !recording->has_told_of_left_behind)
+		return sooner_ms(timeout_ms, LEFT_BEHIND_MS);
+	return timeout_ms;
 }
 
 static void wait_for_end(struct recording *recording, struct sampler *sampler)
@@ -397,6 +423,8 @@ static void wait_for_end(struct recording *recording, struct sampler *sampler)
 		}
 		if (recording->argv && fds[3].fd < 0 && !recording->is_over)
 			tell_of_left_behind(recording);
+		if (recording->keep && !recording->is_over)
+			keep_look(recording->keep, sampler);
 		if (!recording->is_over)
 			show_progress(recording, sampler);
 	}
@@ -412,6 +440,15 @@ static void prepare_snapshots(struct recording *recording, const struct recordin
 	snapshots_init(&recording->snapshots, file,
 		       recording->options->no_symbols ? NULL : &symbols);
 	recording->snapshots.clears_line = recording->shows_progress;
+}
+
+static void prepare_keep(struct recording *recording)
+{
+	struct symbol_options symbols = how_to_resolve(recording);
+
+	if (recording->keep)
+		keep_begin(recording->keep, recording->options->no_symbols ? NULL : &symbols,
+			   recording->shows_progress);
 }
 
 struct command_start {
@@ -474,8 +511,11 @@ static int start_sampler(struct recording *recording, struct recorded *recorded,
 		.max_depth = options->max_depth,
 		.within = recorded->within ? &within : NULL,
 		.prober = counting_prober(counting),
-		.look = recording->agent ? agent_look : NULL,
-		.look_context = recording->agent,
+		.look = recording->keep	   ? history_look
+			: recording->agent ? agent_look
+					   : NULL,
+		.look_context =
+			recording->keep ? (void *)keep_history(recording->keep) : recording->agent,
 		.helper = recording->agent ? agent_pid(recording->agent) : 0,
 		.check_unwinder = options->check_unwinder,
 		.ended = &recording->ending.listener.asked,
@@ -528,10 +568,12 @@ static int begin(struct recording *recording, struct recorded *recorded, struct 
 		status =
 			control_open(&recording->control, control_path(options->control, err), err);
 	if (status == 0)
-		status = recording_file_open(&recorded->file, options->output, err);
+		status = recording->keep
+				 ? keep_open(recording->keep, err)
+				 : recording_file_open(&recorded->file, options->output, err);
 	if (status < 0)
 		return status;
-	if (!options->output &&
+	if (!options->output && !recording->keep &&
 	    strcmp(recording_file_name(&recorded->file), RECORDING_FILE_DEFAULT) != 0)
 		print_warning("%s is being written by another profc: this recording goes to %s",
 			      RECORDING_FILE_DEFAULT, recorded->file.path);
@@ -540,18 +582,19 @@ static int begin(struct recording *recording, struct recorded *recorded, struct 
 	sampler_reserve_descriptors();
 	take_over_signals(recording);
 	end_listener_start(&recording->ending.listener, stop_this_process);
-	status = begin_file(recorded, err);
+	status = recording->keep ? 0 : begin_file(recorded, err);
 	if (status == 0)
 		status = recording_agent_start(recording, !recorded->file.path, err);
 	if (status == 0)
 		status = start_sampler(recording, recorded, counting, sampler, err);
 	if (end_listener_stop(&recording->ending.listener) && status == 0)
 		heed_listener(recording, *sampler); /* the command may go on */
-	if (status < 0) {
+	if (status < 0 && !recording->keep) {
 		recording_file_discard(&recorded->file);
-	} else {
+	} else if (status == 0) {
 		recording_say_descendants(recording, *sampler);
 		prepare_snapshots(recording, &recorded->file);
+		prepare_keep(recording);
 	}
 	return status;
 }
@@ -676,7 +719,12 @@ static int end(struct recording *recording, struct recorded *recorded, struct co
 		recording_say_refused(&result->refusal);
 	if (recording->command.is_reaped)
 		recorded->profile->meta.exit_status = recording->command.status;
-	if (result->end == SAMPLER_END_WRITE_FAILED) {
+	if (recording->keep) {
+		status = keep_finish(recording->keep, recorded->profile)
+				 ? EXIT_DONE
+				 : recording_failed_status(recording);
+		end_listener_stop(&recording->ending.listener);
+	} else if (result->end == SAMPLER_END_WRITE_FAILED) {
 		recording_say_unwritten(options, recorded, &failure);
 		status = recording_failed_status(recording);
 		close_file(options, recorded, NULL);
@@ -759,7 +807,9 @@ static int check_and_record(const struct command *self, struct recording *record
 		recorded.within = named_code_new(
 			options->count.within,
 			symbol_options_of(&options->symbols, &recording->ending.listener.asked));
-	if (counting_new(&options->count,
+	if (keep_new(options, recording->argv ? recording->argv[0] : NULL, &recording->keep, &err) <
+		    0 ||
+	    counting_new(&options->count,
 			 symbol_options_of(&options->symbols, &recording->ending.listener.asked),
 			 &counting, &err) < 0)
 		status = usage_error(self, &err);
@@ -768,6 +818,8 @@ static int check_and_record(const struct command *self, struct recording *record
 	counting_end(counting);
 	counting_free(counting);
 	named_code_free(recorded.within);
+	keep_free(recording->keep);
+	recording->keep = NULL;
 	if (options->threads)
 		regfree(&recording->threads);
 	return status;

@@ -20,6 +20,7 @@ static const struct {
 	{"pause", CONTROL_PAUSE, false},
 	{"resume", CONTROL_RESUME, false},
 	{"snapshot", CONTROL_SNAPSHOT, true},
+	{"dump", CONTROL_DUMP, true},
 	{"stop", CONTROL_STOP, false},
 	{"mark", CONTROL_MARK, true},
 	{"mem start", CONTROL_MEM_START, false},
@@ -138,8 +139,8 @@ static int parse_glued(struct control *control, const char *line, enum control_w
 		return 1;
 	}
 	err_set(err, ERR_INVALID, "control: unknown word '%.*s'", (int)strcspn(line, BLANKS), line);
-	err_hint(err, "it takes lines: pause, resume, snapshot FILE, stop, mark TEXT, mem start, "
-		      "mem stop, mem discard, mem search TEXT");
+	err_hint(err, "it takes lines: pause, resume, snapshot FILE, dump LABEL, stop, mark TEXT, "
+		      "mem start, mem stop, mem discard, mem search TEXT");
 	return ERR_INVALID;
 }
 

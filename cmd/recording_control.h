@@ -25,6 +25,7 @@ enum control_word {
 	CONTROL_PAUSE,
 	CONTROL_RESUME,
 	CONTROL_SNAPSHOT, /* with a file name */
+	CONTROL_DUMP,	  /* with a label */
 	CONTROL_STOP,
 	CONTROL_MARK, /* with a text */
 	CONTROL_MEM_START,

@@ -11,6 +11,7 @@
 #include "base/end_listener.h"
 #include "cmd/recording_control.h"
 #include "cmd/recording_file.h"
+#include "cmd/recording_keep.h"
 #include "cmd/recording_snapshots.h"
 #include "cmd/signal_pipe.h"
 #include "roster/attached.h"
@@ -73,6 +74,7 @@ struct recording {
 	struct recorded_command command; /* of argv */
 	struct control control;
 	struct snapshots snapshots;	 /* from begin() to end() */
+	struct keep *keep;		 /* NULL: there is a file */
 	struct agent *agent;		 /* NULL: none */
 	unsigned int nr_control_refused; /* lines of --control that could not be obeyed */
 	struct recording_ending ending;

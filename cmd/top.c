@@ -672,6 +672,7 @@ static int run_top(const struct command *self, int argc, char **argv)
 				     : "which process? Neither -p PID nor a command was given");
 		status = usage_error(self, &err);
 	} else {
+		record_options_settle(&args.record);
 		status = check_and_run(self, &args, first < argc ? argv + first : NULL);
 	}
 	options_release(rows, &args);

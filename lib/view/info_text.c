@@ -185,6 +185,29 @@ static void print_frequency(struct info *info)
 	fact(info, "within");
 }
 
+/* The file of a flight recorder: it has a mark at the moment of its trigger. */
+static void print_trigger(struct info *info)
+{
+	static const char prefix[] = PROFILE_TRIGGER_MARK;
+	const struct profile *profile = info->profile;
+	uint64_t at_ns = profile_counter(profile, "trigger_ns");
+
+	for (size_t i = 0; i < profile->nr_marks; i++) {
+		const char *text = profile_str(profile, profile->marks[i].text);
+
+		if (profile->marks[i].time_ns != at_ns ||
+		    strncmp(text, prefix, sizeof(prefix) - 1) != 0)
+			continue;
+		escape_terminal(&info->text, text + sizeof(prefix) - 1);
+		buf_printf(&info->text, " at %.3fs, of a flight recorder that had run for ",
+			   (double)at_ns / (double)NS_PER_SEC);
+		append_weight(&info->text, METRIC_WALL, profile_counter(profile, "recorder_ns"));
+		buf_append_str(&info->text, ": losses and costs are of all that time");
+		fact(info, "trigger");
+		return;
+	}
+}
+
 static void print_totals(struct info *info)
 {
 	const struct survey_sum *total = &info->survey->total;
@@ -663,6 +686,7 @@ void info_print_text(const struct profile *profile, const struct survey *survey,
 	print_command(&info);
 	print_when(&info);
 	print_how_it_ended(&info);
+	print_trigger(&info);
 	print_where(&info);
 	print_sampling(&info);
 	print_sizes(&info);

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cmd/keep_directory.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "profile/profile.h"
+
+#define SUFFIX ".data"
+/* 2026-11-29T12-00-00Z, where a digit may be any. */
+#define TIME_FORMAT  "%Y-%m-%dT%H-%M-%SZ"
+#define TIME_PATTERN "0000-00-00T00-00-00Z"
+#define WORD_MAX     64
+
+/* The letters of a file name that no shell and no terminal takes for anything else. */
+static char *plain_word(const char *text)
+{
+	char *word = xstrndup(text, WORD_MAX);
+
+	for (char *at = word; *at; at++) {
+		bool is_plain = isalnum((unsigned char)*at) || *at == '-' || *at == '_' ||
+				(*at == '.' && at > word);
+
+		if (!is_plain)
+			*at = '_';
+	}
+	return word;
+}
+
+static void set_name(struct keep_directory *directory, const char *text)
+{
+	const char *slash = strrchr(text, '/');
+
+	free(directory->name);
+	directory->name = plain_word(slash ? slash + 1 : text);
+}
+
+void keep_directory_init(struct keep_directory *directory, const char *path, const char *command,
+			 size_t limit)
+{
+	size_t length;
+
+	*directory = (struct keep_directory){.path = xstrdup(path ? path : KEEP_DIRECTORY_DEFAULT),
+					     .limit = limit};
+	length = strlen(directory->path);
+	while (length > 1 && directory->path[length - 1] == '/')
+		directory->path[--length] = '\0';
+	if (command)
+		set_name(directory, command);
+}
+
+void keep_directory_release(struct keep_directory *directory)
+{
+	free(directory->path);
+	free(directory->name);
+	*directory = (struct keep_directory){0};
+}
+
+int keep_directory_make(const struct keep_directory *directory, struct err *err)
+{
+	struct stat found;
+
+	if (mkdir(directory->path, 0700) < 0 && errno != EEXIST)
+		return err_sys(err, "cannot make the directory %s", directory->path);
+	if (stat(directory->path, &found) < 0)
+		return err_sys(err, "cannot use %s", directory->path);
+	if (!S_ISDIR(found.st_mode)) {
+		err_set(err, ERR_INVALID, "%s is not a directory", directory->path);
+		err_hint(err, "with --keep, -o names the directory of the profiles");
+		return ERR_INVALID;
+	}
+	if (access(directory->path, W_OK | X_OK) < 0)
+		return err_sys(err, "cannot write to %s", directory->path);
+	return 0;
+}
+
+void keep_directory_name(struct keep_directory *directory, const struct profile *profile)
+{
+	const char *name =
+		profile->nr_processes ? profile_str(profile, profile->processes[0].name) : "";
+
+	if (!directory->name && *name)
+		set_name(directory, name);
+}
+
+static const char *name_of(const struct keep_directory *directory)
+{
+	return directory->name ? directory->name : "profc";
+}
+
+/* A jump of the clock may bring a time again. */
+char *keep_directory_path(const struct keep_directory *directory, uint64_t realtime_ns,
+			  const char *word)
+{
+	cleanup_free char *plain = plain_word(word);
+	time_t seconds = (time_t)(realtime_ns / NS_PER_SEC);
+	char when[sizeof(TIME_PATTERN) + 8] = "";
+	struct stat found;
+	struct tm utc;
+	char *path;
+
+	if (gmtime_r(&seconds, &utc))
+		strftime(when, sizeof(when), TIME_FORMAT, &utc);
+	path = xasprintf("%s/%s.%s.%s" SUFFIX, directory->path, name_of(directory), when, plain);
+	for (unsigned int nr = 2; lstat(path, &found) == 0; nr++) {
+		free(path);
+		path = xasprintf("%s/%s.%s.%s.%u" SUFFIX, directory->path, name_of(directory), when,
+				 plain, nr);
+	}
+	return path;
+}
+
+static bool has_suffix(const char *name)
+{
+	size_t length = strlen(name);
+
+	return length > strlen(SUFFIX) && strcmp(name + length - strlen(SUFFIX), SUFFIX) == 0;
+}
+
+static bool is_time(const char *text)
+{
+	for (size_t i = 0; TIME_PATTERN[i]; i++) {
+		bool fits = TIME_PATTERN[i] == '0' ? isdigit((unsigned char)text[i]) != 0
+						   : text[i] == TIME_PATTERN[i];
+
+		if (!fits)
+			return false;
+	}
+	return text[strlen(TIME_PATTERN)] == '.';
+}
+
+/* Is it NAME.TIME.TRIGGER.data? */
+static bool is_of_program(const char *file, const char *name)
+{
+	size_t length = strlen(name);
+
+	return strncmp(file, name, length) == 0 && file[length] == '.' &&
+	       is_time(file + length + 1) && has_suffix(file + length + sizeof(TIME_PATTERN) + 1);
+}
+
+struct file_names {
+	char **at; /* owned, as are the texts */
+	size_t nr, cap;
+};
+
+static int by_text(const void *left, const void *right)
+{
+	return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+/* The names tell their order. */
+static struct file_names names_of_program(DIR *entries, const char *name, const char *except)
+{
+	struct file_names names = {0};
+	const struct dirent *entry;
+
+	while ((entry = readdir(entries))) {
+		if (!is_of_program(entry->d_name, name) || strcmp(entry->d_name, except) == 0)
+			continue;
+		ARRAY_GROW(names.at, names.nr, names.cap);
+		names.at[names.nr++] = xstrdup(entry->d_name);
+	}
+	if (names.nr)
+		qsort(names.at, names.nr, sizeof(*names.at), by_text);
+	return names;
+}
+
+void keep_directory_limit(const struct keep_directory *directory, const char *newest)
+{
+	DIR *entries = opendir(directory->path);
+	struct file_names names;
+
+	if (!entries)
+		return;
+	names = names_of_program(entries, name_of(directory), strrchr(newest, '/') + 1);
+	for (size_t i = 0; i < names.nr; i++) {
+		/* Nothing can be done should it fail. */
+		if (names.nr - i >= directory->limit)
+			(void)unlinkat(dirfd(entries), names.at[i], 0);
+		free(names.at[i]);
+	}
+	free(names.at);
+	closedir(entries);
+}
+
+static bool is_later(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+}
+
+char *keep_directory_newest(const char *path)
+{
+	DIR *entries = opendir(path);
+	struct timespec latest = {0};
+	const struct dirent *entry;
+	char *newest = NULL;
+
+	while (entries && (entry = readdir(entries))) {
+		struct stat found;
+
+		if (!has_suffix(entry->d_name) ||
+		    fstatat(dirfd(entries), entry->d_name, &found, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    !S_ISREG(found.st_mode) || (newest && !is_later(&found.st_mtim, &latest)))
+			continue;
+		latest = found.st_mtim;
+		free(newest);
+		newest = xasprintf("%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/",
+				   entry->d_name);
+	}
+	if (entries)
+		closedir(entries);
+	return newest;
+}

@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cmd/recording_keep.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/minmax.h"
+#include "cmd/command.h"
+#include "cmd/keep_directory.h"
+#include "cmd/record_options.h"
+#include "cmd/resolve_progress.h"
+#include "cmd/save_profile.h"
+#include "collector/collector.h"
+#include "profile/profile.h"
+#include "recorder/history.h"
+#include "recorder/observe.h"
+#include "recorder/trigger.h"
+#include "sampler/sampler.h"
+
+/* A file has this much of the time after its trigger. */
+#define AFTER_NS (2 * NS_PER_SEC)
+/* By then a profile has been made: the history reaches back from there. */
+#define LATE_NS (AFTER_NS + 2 * NS_PER_SEC)
+/* The niceness of the thread that finds names: it is in no hurry. */
+#define NICENESS	     10
+#define BYTES_DEFAULT	     (UINT64_C(64) << 20)
+#define LIMIT_DEFAULT	     10
+#define PROFILE_TRIGGER_MARK "trigger:"
+
+/* A profile that is to be written. */
+struct keep_dump {
+	char *text;	      /* the trigger; owned; NULL: there is none to be written */
+	char *word;	      /* of its file name; owned */
+	uint64_t at_ns;	      /* of the trigger, on the recording's clock */
+	uint64_t realtime_ns; /* likewise, since the epoch */
+	uint64_t due_ns;      /* CLOCK_MONOTONIC */
+	struct history_span span;
+	struct collector_cut cut;
+	struct profile *profile; /* the excerpt, from the cut on; owned */
+};
+
+/* The thread that writes a profile. */
+struct keep_writer {
+	pthread_t thread;
+	bool has_thread;     /* to be joined */
+	atomic_bool is_busy; /* it has not written yet */
+	struct keep_dump dump;
+};
+
+struct keep {
+	const struct record_options *options;
+	struct keep_directory directory;
+	struct history *history; /* owned */
+	struct triggers triggers;
+	struct symbol_options symbols;
+	bool has_names; /* shall be looked for */
+	bool clears_line;
+	struct keep_dump pending;
+	struct keep_writer writer;
+	uint64_t reading_due_ns, free_ns; /* CLOCK_MONOTONIC; no trigger is obeyed before free_ns */
+	uint64_t epoch_ns; /* CLOCK_REALTIME when CLOCK_BOOTTIME was 0, as last seen */
+	atomic_uint nr_suppressed, nr_written, nr_failed;
+};
+
+static void dump_release(struct keep_dump *dump)
+{
+	free(dump->text);
+	free(dump->word);
+	profile_free(dump->profile);
+	*dump = (struct keep_dump){0};
+}
+
+/* --- options --- */
+
+static int refuse_with(const char *option, struct err *err)
+{
+	return err_set(err, ERR_INVALID, "--keep cannot be combined with %s", option);
+}
+
+static bool counts_anything(const struct count_options *count)
+{
+	return count->functions.nr || count->calls_in.nr || count->lines.nr || count->syscalls ||
+	       count->pools.nr;
+}
+
+static int check_options(const struct record_options *options, struct err *err)
+{
+	const struct keep_options *keep = &options->keep;
+
+	if (!keep->span_ns) {
+		if (!keep->triggers.nr && !keep->limit && !keep->max_bytes)
+			return 0;
+		return err_set(err, ERR_INVALID, "%s needs --keep TIME",
+			       keep->triggers.nr ? "--trigger"
+			       : keep->limit	 ? "--limit"
+						 : "--keep-size");
+	}
+	if (options->count.no_cpu)
+		return refuse_with("--no-cpu", err);
+	if (count_options_have_memory(&options->count))
+		return refuse_with("--mem", err);
+	if (counts_anything(&options->count))
+		return refuse_with("--count", err);
+	if (options->agent)
+		return refuse_with("--agent", err);
+	if (options->use.html || options->use.open)
+		return refuse_with("--html or --open", err);
+	if (options->use.with_source)
+		return refuse_with("--with-source", err);
+	if (options->max_size_bytes)
+		return refuse_with("--max-size", err);
+	if (options->output && strcmp(options->output, "-") == 0)
+		return err_set(err, ERR_INVALID, "--keep needs a directory, not -o -");
+	return 0;
+}
+
+static int add_triggers(struct keep *keep, const struct option_list *texts, struct err *err)
+{
+	for (size_t i = 0; i < texts->nr; i++) {
+		int status = triggers_add(&keep->triggers, texts->values[i], err);
+
+		if (status < 0)
+			return status;
+	}
+	return 0;
+}
+
+int keep_new(const struct record_options *options, const char *command, struct keep **keep,
+	     struct err *err)
+{
+	const struct keep_options *asked = &options->keep;
+	struct keep *made;
+	int status = check_options(options, err);
+
+	*keep = NULL;
+	if (status < 0 || !asked->span_ns)
+		return status;
+	made = xcalloc(1, sizeof(*made));
+	made->options = options;
+	status = add_triggers(made, &asked->triggers, err);
+	if (status == 0 && triggers_find(&made->triggers, TRIGGER_CONTROL) && !options->control)
+		status = err_set(err, ERR_INVALID, "--trigger control needs --control");
+	if (status == 0 && triggers_find(&made->triggers, TRIGGER_MARK) && !options->control)
+		status = err_set(err, ERR_INVALID,
+				 "--trigger mark needs --control, by which "
+				 "marks come");
+	if (status < 0) {
+		keep_free(made);
+		return status;
+	}
+	made->history = history_new(asked->span_ns + LATE_NS,
+				    asked->max_bytes ? asked->max_bytes : BYTES_DEFAULT);
+	keep_directory_init(&made->directory, options->output, command,
+			    asked->limit ? (size_t)asked->limit : LIMIT_DEFAULT);
+	*keep = made;
+	return 0;
+}
+
+void keep_free(struct keep *keep)
+{
+	if (!keep)
+		return;
+	dump_release(&keep->pending);
+	dump_release(&keep->writer.dump);
+	triggers_release(&keep->triggers);
+	history_free(keep->history);
+	keep_directory_release(&keep->directory);
+	free(keep);
+}
+
+int keep_open(struct keep *keep, struct err *err)
+{
+	return keep_directory_make(&keep->directory, err);
+}
+
+static uint64_t epoch_ns(void)
+{
+	return clock_realtime_ns() - clock_boot_ns();
+}
+
+void keep_begin(struct keep *keep, const struct symbol_options *symbols, bool clears_line)
+{
+	keep->has_names = symbols != NULL;
+	if (symbols)
+		keep->symbols = *symbols;
+	keep->clears_line = clears_line;
+	keep->epoch_ns = epoch_ns();
+}
+
+struct history *keep_history(struct keep *keep)
+{
+	return keep->history;
+}
+
+/* --- writing --- */
+
+static void clear_line(const struct keep *keep)
+{
+	if (keep->clears_line && may_show_progress())
+		print_progress("%s", "");
+}
+
+/* A mark is at the moment of the trigger, which the file names. */
+static void note_trigger(const struct keep *keep, struct keep_dump *dump)
+{
+	struct profile *profile = dump->profile;
+	cleanup_free char *text = xasprintf(PROFILE_TRIGGER_MARK "%s", dump->text);
+
+	for (size_t i = 0; i < profile->nr_marks; i++) {
+		if (strcmp(profile_str(profile, profile->marks[i].text), text) == 0)
+			profile_set_counter(profile, "trigger_ns", profile->marks[i].time_ns);
+	}
+	profile_set_counter(profile, "recorder_ns", dump->span.to_ns);
+	profile_set_counter(profile, "suppressed_triggers", atomic_load(&keep->nr_suppressed));
+}
+
+static void write_dump(struct keep *keep, struct keep_dump *dump)
+{
+	struct err err = ERR_INIT;
+	char *path;
+
+	if (keep->has_names)
+		resolve_with_progress(dump->profile, &keep->symbols, false);
+	keep_directory_name(&keep->directory, dump->profile);
+	path = keep_directory_path(&keep->directory, dump->realtime_ns, dump->word);
+	if (save_profile(dump->profile, path, &err) < 0) {
+		atomic_fetch_add(&keep->nr_failed, 1);
+		clear_line(keep);
+		print_err(&err);
+	} else {
+		atomic_fetch_add(&keep->nr_written, 1);
+		keep_directory_limit(&keep->directory, path);
+		clear_line(keep);
+		if (!keep->options->quiet)
+			print_note("wrote %s: %s", path, dump->text);
+	}
+	free(path);
+}
+
+static void take_excerpt(void *context, const struct profile *profile)
+{
+	struct keep *keep = context;
+	struct keep_dump *dump = &keep->writer.dump;
+
+	dump->profile = history_excerpt(keep->history, profile, &dump->span);
+}
+
+static void *write_beside(void *argument)
+{
+	struct keep *keep = argument;
+	struct keep_dump *dump = &keep->writer.dump;
+
+	setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS);
+	collector_cut_wait(&dump->cut);
+	note_trigger(keep, dump);
+	write_dump(keep, dump);
+	atomic_store(&keep->writer.is_busy, false);
+	return NULL;
+}
+
+static void join_writer(struct keep *keep)
+{
+	if (keep->writer.has_thread)
+		pthread_join(keep->writer.thread, NULL);
+	keep->writer.has_thread = false;
+	dump_release(&keep->writer.dump);
+}
+
+/* The pending one is due: the excerpt ends now. */
+static void span_of(const struct keep *keep, struct keep_dump *dump, uint64_t now_ns)
+{
+	uint64_t keep_ns = keep->options->keep.span_ns;
+
+	dump->span = (struct history_span){
+		.from_ns = dump->at_ns > keep_ns ? dump->at_ns - keep_ns : 0,
+		.to_ns = now_ns,
+		.to_realtime_ns = clock_realtime_ns(),
+	};
+}
+
+static void begin_writing(struct keep *keep, struct sampler *sampler)
+{
+	struct keep_dump *dump = &keep->writer.dump;
+
+	join_writer(keep);
+	*dump = keep->pending;
+	keep->pending = (struct keep_dump){0};
+	span_of(keep, dump, sampler_progress(sampler).elapsed_ns);
+	dump->cut.look = take_excerpt;
+	dump->cut.context = keep;
+	sampler_cut(sampler, &dump->cut);
+	atomic_store(&keep->writer.is_busy, true);
+	keep->writer.has_thread =
+		pthread_create(&keep->writer.thread, NULL, write_beside, keep) == 0;
+	if (!keep->writer.has_thread)
+		write_beside(keep);
+}
+
+/* --- triggers --- */
+
+static void say_suppressed(const struct keep *keep, const char *text)
+{
+	clear_line(keep);
+	if (!keep->options->quiet)
+		print_note("trigger %s is suppressed: a profile was written just now, or is being "
+			   "written",
+			   text);
+}
+
+static void prepare(struct keep *keep, const char *text, const char *word, uint64_t at_ns)
+{
+	keep->pending = (struct keep_dump){
+		.text = xstrdup(text),
+		.word = xstrdup(word),
+		.at_ns = at_ns,
+		.realtime_ns = clock_realtime_ns(),
+		.due_ns = clock_monotonic_ns() + AFTER_NS,
+	};
+}
+
+static void fire(struct keep *keep, struct sampler *sampler, const char *text, const char *word)
+{
+	cleanup_free char *mark = xasprintf(PROFILE_TRIGGER_MARK "%s", text);
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (keep->pending.text || atomic_load(&keep->writer.is_busy) || now_ns < keep->free_ns) {
+		atomic_fetch_add(&keep->nr_suppressed, 1);
+		say_suppressed(keep, text);
+		return;
+	}
+	sampler_mark(sampler, mark);
+	prepare(keep, text, word, sampler_progress(sampler).elapsed_ns);
+	keep->free_ns = now_ns + max_u64(keep->options->keep.span_ns / 2, AFTER_NS);
+}
+
+static void take_reading(struct keep *keep)
+{
+	struct trigger_reading reading;
+	struct history_state state;
+
+	history_read(keep->history, &state);
+	reading = observe_processes(&state, triggers_find(&keep->triggers, TRIGGER_RSS) != NULL);
+	history_state_release(&state);
+	triggers_note_reading(&keep->triggers, &reading);
+}
+
+/* Times of a recording are by a clock that never jumps; only names of files change. */
+static void note_jump(struct keep *keep, struct sampler *sampler)
+{
+	uint64_t now_ns = epoch_ns();
+	double jump_s = ((double)now_ns - (double)keep->epoch_ns) / (double)NS_PER_SEC;
+	cleanup_free char *text = NULL;
+
+	if (jump_s > -1 && jump_s < 1) /* its rate was corrected */
+		return;
+	keep->epoch_ns = now_ns;
+	text = xasprintf("the clock was set by %+.1f s", jump_s);
+	sampler_mark(sampler, text);
+	clear_line(keep);
+	print_note("%s: names of profiles have the new time", text);
+}
+
+void keep_look(struct keep *keep, struct sampler *sampler)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	const struct trigger *trigger;
+
+	note_jump(keep, sampler);
+	if (triggers_need_readings(&keep->triggers) && now_ns >= keep->reading_due_ns) {
+		take_reading(keep);
+		keep->reading_due_ns = now_ns + triggers_period_ns(&keep->triggers);
+	}
+	while ((trigger = triggers_next(&keep->triggers, now_ns)))
+		fire(keep, sampler, trigger->text, trigger_name(trigger->kind));
+	if (keep->pending.text && now_ns >= keep->pending.due_ns)
+		begin_writing(keep, sampler);
+}
+
+int keep_timeout_ms(const struct keep *keep)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t due_ns = triggers_due_ns(&keep->triggers);
+
+	if (triggers_need_readings(&keep->triggers))
+		due_ns = min_u64(due_ns, keep->reading_due_ns);
+	if (keep->pending.text)
+		due_ns = min_u64(due_ns, keep->pending.due_ns);
+	if (due_ns == UINT64_MAX)
+		return -1;
+	return due_ns <= now_ns ? 0 : (int)min_u64((due_ns - now_ns) / NS_PER_MS + 1, 1000);
+}
+
+void keep_signal(struct keep *keep, struct sampler *sampler)
+{
+	fire(keep, sampler, trigger_name(TRIGGER_SIGNAL), trigger_name(TRIGGER_SIGNAL));
+}
+
+void keep_control(struct keep *keep, struct sampler *sampler, const char *label)
+{
+	const char *name = trigger_name(TRIGGER_CONTROL);
+	cleanup_free char *text = xasprintf("%s %s", name, label);
+	cleanup_free char *word = xasprintf("%s-%s", name, label);
+
+	fire(keep, sampler, text, word);
+}
+
+void keep_mark(struct keep *keep, struct sampler *sampler, const char *text)
+{
+	keep_look(keep, sampler); /* the phase that ends now may have taken too long */
+	triggers_note_mark(&keep->triggers, text, clock_monotonic_ns());
+}
+
+/* --- the end --- */
+
+static void write_at_end(struct keep *keep, const struct profile *profile)
+{
+	struct keep_dump *dump = &keep->pending;
+
+	span_of(keep, dump, profile->meta.duration_ns);
+	dump->profile = history_excerpt(keep->history, profile, &dump->span);
+	note_trigger(keep, dump);
+	write_dump(keep, dump);
+	dump_release(dump);
+}
+
+static void say_sum(const struct keep *keep)
+{
+	unsigned int nr = atomic_load(&keep->nr_written);
+	unsigned int nr_suppressed = atomic_load(&keep->nr_suppressed);
+	struct buf text = {0};
+
+	if (keep->options->quiet)
+		return;
+	buf_printf(&text, "%u profile%s written to %s", nr, nr == 1 ? "" : "s",
+		   keep->directory.path);
+	if (nr_suppressed)
+		buf_printf(&text, ", %u trigger%s suppressed", nr_suppressed,
+			   nr_suppressed == 1 ? "" : "s");
+	print_note("%s", buf_str(&text));
+	buf_release(&text);
+}
+
+bool keep_finish(struct keep *keep, struct profile *profile)
+{
+	join_writer(keep);
+	history_look(keep->history, profile); /* the samples since the last flush */
+	profile_drop_samples(profile);
+	if (keep->pending.text)
+		write_at_end(keep, profile);
+	if (triggers_find(&keep->triggers, TRIGGER_EXIT)) {
+		profile_add_mark(profile, profile->meta.duration_ns, PROFILE_TRIGGER_MARK "exit");
+		prepare(keep, trigger_name(TRIGGER_EXIT), trigger_name(TRIGGER_EXIT),
+			profile->meta.duration_ns);
+		write_at_end(keep, profile);
+	}
+	say_sum(keep);
+	return !atomic_load(&keep->nr_failed);
+}

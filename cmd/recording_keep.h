@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CMD_RECORDING_KEEP_H
+#define PROFC_CMD_RECORDING_KEEP_H
+
+#include <stdbool.h>
+
+#include "symbol/symbol.h"
+
+struct err;
+struct history;
+struct profile;
+struct record_options;
+struct sampler;
+
+/*
+ * A flight recorder: --keep. The last samples stay in memory, and upon a trigger they become a
+ * profile in a directory, which a thread beside the recording writes, as names take long to be
+ * found. One thread calls all functions.
+ */
+struct keep;
+
+/*
+ * NULL in *keep without --keep. ERR_INVALID: a trigger that is none, or options that cannot be
+ * combined. The options are borrowed.
+ */
+int keep_new(const struct record_options *options, const char *command, struct keep **keep,
+	     struct err *err);
+void keep_free(struct keep *keep);
+/* Make the directory, if it is not there. */
+int keep_open(struct keep *keep, struct err *err);
+/* The options of names are borrowed as they are elsewhere; NULL: no names. */
+void keep_begin(struct keep *keep, const struct symbol_options *symbols, bool clears_line);
+struct history *keep_history(struct keep *keep);
+
+/* How long poll(2) may wait, in milliseconds; -1: for ever. */
+int keep_timeout_ms(const struct keep *keep);
+/* Look at the triggers, and write what is due. To be called after that time, or before. */
+void keep_look(struct keep *keep, struct sampler *sampler);
+/* SIGUSR2; a line of --control; a mark of the user's, which the sampler has. */
+void keep_signal(struct keep *keep, struct sampler *sampler);
+void keep_control(struct keep *keep, struct sampler *sampler, const char *label);
+void keep_mark(struct keep *keep, struct sampler *sampler, const char *text);
+
+/*
+ * The recording has ended, and the sampler has finished: write what is due, and by the trigger
+ * `exit`. False: a profile could not be written, now or before, which has been said.
+ */
+bool keep_finish(struct keep *keep, struct profile *profile);
+
+#endif

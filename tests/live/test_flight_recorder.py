@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A flight recorder: --keep, the triggers, and the files that it leaves."""
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+
+from live import LiveCase
+from paths import PROFC
+from profc import Recorder, Recording, profc
+from targets import build, need
+
+IN_COMPANY = True
+
+NAME = re.compile(r"does_on_request\.\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.(.+)\.data")
+
+
+def files(path):
+    """For a moment, a file that is complete has another name."""
+    names = os.listdir(path) if os.path.isdir(path) else []
+    return sorted(name for name in names if not re.search(r"\.data\.", name))
+
+
+def words(path):
+    """What has triggered the files of a directory."""
+    return [NAME.fullmatch(name).group(1) for name in files(path)]
+
+
+class FlightRecorder(LiveCase):
+    def record(self, *options, keep="4s", **popen):
+        return Recorder(
+            self.directory, "record", "--keep", keep, *options, "--", build("does_on_request"),
+            stdin=subprocess.PIPE, **popen,
+        )
+
+    def tell(self, recorder, *lines):
+        for line in lines:
+            recorder.process.stdin.write(line + "\n")
+        recorder.process.stdin.flush()
+
+    def file_of(self, recorder, word):
+        """The profile that a trigger has left."""
+        self.eventually(lambda: word in words(recorder.path), f"a file of {word}", patience=60)
+        (name,) = [name for name in files(recorder.path) if f".{word}.data" in name]
+        return Recording(os.path.join(recorder.path, name))
+
+    def info(self, recording):
+        return json.loads(recording.info("--json"))
+
+    def assertTriggered(self, recording, text):
+        """The file says what triggered it, and when."""
+        info = self.info(recording)
+        self.assertIn("trigger:" + text, [mark["text"] for mark in info["marks"]])
+        line = next(line for line in recording.info().splitlines() if line.startswith("trigger "))
+        self.assertTrue(line.split(None, 1)[1].startswith(text + " at "), line)
+        self.assertEqual(os.stat(recording.path).st_mode & 0o777, 0o600)
+        self.assertTrue(info["complete"])
+        return info
+
+    def assertMostly(self, recording, function, metric="cpu"):
+        """It has most of the time of those functions that do as they are told."""
+        of_all = {
+            row["function"]: row["total_ns"]
+            for row in recording.rows("-m", metric)
+            if row["function"].endswith("_on_request")
+        }
+        self.assertGreater(of_all.get(function, 0), 0.5 * sum(of_all.values()), of_all)
+
+    def end(self, recorder, status=0):
+        recorder.process.stdin.close()
+        recorder.process.wait(timeout=60)
+        self.assertEqual(recorder.process.returncode, status)
+
+    def test_signal(self):
+        with self.record() as recorder:
+            self.tell(recorder, "spin 1500", "say 1")
+            recorder.process.stdout.readline()
+            recorder.process.send_signal(signal.SIGUSR2)
+            recording = self.file_of(recorder, "signal")
+            self.end(recorder)
+        self.assertTriggered(recording, "signal")
+        self.assertMostly(recording, "spin_on_request")
+
+    def test_the_file_has_the_time_around_its_trigger_and_no_more(self):
+        with self.record(keep="2s") as recorder:
+            self.tell(recorder, "spin 500", "rest 5000", "say 1")
+            recorder.process.stdout.readline()
+            recorder.process.send_signal(signal.SIGUSR2)
+            recording = self.file_of(recorder, "signal")
+            self.end(recorder)
+        info = self.assertTriggered(recording, "signal")
+        self.assertGreater(info["duration_ns"], 3.9e9)
+        at_ns = info["counters"]["trigger_ns"]
+        self.assertWithin(at_ns, 2e9, 0.1e9, "the moment of the trigger")
+        self.assertEqual(self.function_ns(recording, "spin_on_request", "wall"), 0)
+        self.assertLess(self.function_ns(recording, "rest_on_request", "blocked"), 2.1e9)
+
+    def function_ns(self, recording, name, metric):
+        return sum(row["total_ns"] for row in recording.rows("-m", metric)
+                   if row["function"] == name)
+
+    def test_a_line_of_control(self):
+        fifo = self.path("control")
+        with self.record("--control", f"fifo:{fifo}") as recorder:
+            self.tell(recorder, "spin 1500", "say 1")
+            recorder.process.stdout.readline()
+            with open(fifo, "w", encoding="utf-8") as control:
+                control.write("dump slow /../$(x)\ndump again\nsnapshot no.data\n")
+            recording = self.file_of(recorder, "control-slow__..___x_")
+            self.end(recorder)
+            stderr = recorder.process.stderr.read()
+        info = self.assertTriggered(recording, "control slow /../$(x)")
+        self.assertEqual(info["counters"]["suppressed_triggers"], 1)
+        self.assertIn("trigger control again is suppressed", stderr)
+        self.assertIn("no snapshot of a flight recorder", stderr)
+        self.assertMostly(recording, "spin_on_request")
+
+    def test_dump_needs_a_recorder(self):
+        fifo = self.path("control")
+        with Recorder(
+            self.directory, "record", "--control", f"fifo:{fifo}", "--", build("does_on_request"),
+            stdin=subprocess.PIPE,
+        ) as recorder:
+            self.eventually(lambda: os.path.exists(fifo), "the FIFO")
+            with open(fifo, "w", encoding="utf-8") as control:
+                control.write("dump here\nstop\n")
+            self.end(recorder)
+            self.assertIn("'dump' needs --keep", recorder.process.stderr.read())
+
+    def test_exit(self):
+        with self.record("--trigger", "exit") as recorder:
+            self.tell(recorder, "rest 200", "spin 1000")
+            self.end(recorder)
+            recording = self.file_of(recorder, "exit")
+        self.assertTriggered(recording, "exit")
+        self.assertMostly(recording, "spin_on_request")
+        self.assertIn("exited with status 0", recording.info())
+
+    def test_cpu(self):
+        with self.record("--trigger", "cpu>8%/1s") as recorder:
+            self.tell(recorder, "rest 2500", "spin 6000")
+            recording = self.file_of(recorder, "cpu")
+            self.end(recorder)
+        self.assertTriggered(recording, "cpu>8%/1s")
+        self.assertMostly(recording, "spin_on_request")
+
+    def test_memory(self):
+        with self.record("--trigger", "rss>100M") as recorder:
+            self.tell(recorder, "spin 300", "rest 1500", "fill 150")
+            recording = self.file_of(recorder, "rss")
+            self.end(recorder)
+        self.assertTriggered(recording, "rss>100M")
+        self.assertMostly(recording, "fill_on_request")
+
+    def test_a_stall(self):
+        with self.record("--trigger", "stall>1s") as recorder:
+            self.tell(recorder, "spin 1500", "rest 4000")
+            recording = self.file_of(recorder, "stall")
+            self.end(recorder)
+        self.assertTriggered(recording, "stall>1s")
+        self.assertMostly(recording, "rest_on_request", "blocked")
+
+    def test_waiting_for_a_cpu(self):
+        with self.record("--trigger", "runq>120%/1s") as recorder:
+            self.tell(recorder, "rest 1500", "crowd 5000")
+            recording = self.file_of(recorder, "runq")
+            self.end(recorder)
+        self.assertTriggered(recording, "runq>120%/1s")
+        self.assertMostly(recording, "crowd_on_request", "runq")
+
+    def test_a_phase_that_takes_long(self):
+        fifo = self.path("control")
+        with self.record("--control", f"fifo:{fifo}", "--trigger", "mark:sort it>1500ms") as recorder:
+            self.eventually(lambda: os.path.exists(fifo), "the FIFO")
+            with open(fifo, "w", encoding="utf-8") as control:
+                for text in ("load", "sort it", "sort it", "load"):
+                    control.write(f"mark {text}\n")
+                control.flush()
+                self.tell(recorder, "rest 2000", "say 1")
+                recorder.process.stdout.readline()
+                self.assertEqual(files(recorder.path), [])
+                control.write("mark sort it\n")
+                control.flush()
+                self.tell(recorder, "spin 2500")
+                recording = self.file_of(recorder, "mark")
+                self.end(recorder)
+        self.assertTriggered(recording, "mark:sort it>1500ms")
+        self.assertMostly(recording, "spin_on_request")
+        rows = recording.rows("--time", "mark:sort it..", "-m", "wall")
+        self.assertTrue(any(row["function"] == "spin_on_request" for row in rows))
+
+    def test_attached(self):
+        with subprocess.Popen(
+            [build("does_on_request")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as target:
+            with Recorder(
+                self.directory, "attach", "-p", target.pid, "--keep", "4s", "--trigger", "exit"
+            ) as recorder:
+                self.eventually(lambda: os.path.isdir(recorder.path), "the directory")
+                target.stdin.write("spin 1500\nsay 1\n")
+                target.stdin.flush()
+                target.stdout.readline()
+                recorder.process.send_signal(signal.SIGUSR2)
+                recording = self.file_of(recorder, "signal")
+                self.assertUntouched(target.pid)
+                target.stdin.close()
+                target.wait(timeout=60)
+                self.assertEqual(recorder.process.wait(timeout=60), 0)
+                self.assertEqual(sorted(words(recorder.path)), ["exit", "signal"])
+        self.assertMostly(recording, "spin_on_request")
+
+    def test_report_shows_the_newest_of_a_directory(self):
+        path = self.path("dumps")
+        for argument in ("300", "400"):
+            profc("record", "--keep", "2s", "--trigger", "exit", "-o", path + "/", "-q", "--",
+                  build("spin_leaf"), argument)
+            time.sleep(0.01)
+        with open(os.path.join(path, "notes.txt"), "w", encoding="utf-8"):
+            pass
+        shown = profc("report", path)
+        self.assertIn("spin_leaf 400", shown.stdout)
+        self.assertIn(f"the newest profile of {path} is spin_leaf.", shown.stderr)
+        self.assertIn("spin_leaf 400", profc("info", "-i", path + "/").stdout)
+        os.mkdir(self.path("empty"))
+        profc("report", self.path("empty"), status=1)
+
+    def test_the_oldest_files_of_the_program_go(self):
+        path = self.path("dumps")
+        os.mkdir(path)
+        others = ["spin_leaf.data", "spin_leaf.2001-01-01T00-00-00Z.data",
+                  "other.2001-01-01T00-00-00Z.exit.data", "spin_leaf.2001-01-01T00-00-00Z.exit.txt"]
+        old = [f"spin_leaf.2001-01-0{i}T00-00-00Z.exit.data" for i in range(1, 6)]
+        for name in others + old:
+            with open(os.path.join(path, name), "w", encoding="utf-8"):
+                pass
+        profc("record", "--keep", "2s", "--trigger", "exit", "--limit", "3", "-o", path, "--",
+              build("spin_leaf"), "100")
+        left = set(files(path))
+        self.assertEqual(left & set(others + old), set(others + old[3:]))
+        self.assertEqual(len(left), len(others) + 3)
+
+    def test_a_full_disk_is_said_and_survived(self):
+        unshare, path = need("unshare"), self.path("small")
+        os.mkdir(path)
+        inside = (
+            f'mount -t tmpfs -o size=40k none {path} && dd if=/dev/zero of={path}/full bs=4k 2>&-; '
+            f'"$0" record --keep 4s --trigger exit -o {path} -- "$1" 300; '
+            f'echo status $?; ls {path}; rm {path}/full; '
+            f'"$0" record --keep 4s --trigger exit -o {path} -q -- "$1" 300; echo status $?; ls {path}'
+        )
+        done = subprocess.run(
+            [unshare, "-m", "sh", "-c", inside, PROFC, build("spin_leaf")],
+            check=False, capture_output=True, text=True, timeout=120,
+        )
+        self.assertIn("No space left on device", done.stderr)
+        lines = [line for line in done.stdout.splitlines() if not line.startswith("{")]
+        self.assertEqual(lines[:3], ["status 125", "full", "status 0"], done.stdout + done.stderr)
+        self.assertRegex(lines[3], r"^spin_leaf\..*\.exit\.data$")
+
+    def test_a_recorder_goes_on_when_a_file_cannot_be_written(self):
+        with self.record(keep="2s") as recorder:
+            self.tell(recorder, "spin 300", "say 1")
+            recorder.process.stdout.readline()
+            os.rename(recorder.path, recorder.path + ".away")
+            recorder.process.send_signal(signal.SIGUSR2)
+            line = ""
+            while "cannot write" not in line:
+                line = recorder.process.stderr.readline()
+                self.assertTrue(line, "profc has said nothing")
+            os.rename(recorder.path + ".away", recorder.path)
+
+            def is_there():
+                recorder.process.send_signal(signal.SIGUSR2)
+                time.sleep(0.2)
+                return "signal" in words(recorder.path)
+
+            self.eventually(is_there, "a file")
+            self.end(recorder, 125)
+
+    def test_a_jump_of_the_clock_is_said_and_survived(self):
+        shift = self.path("shift")
+        library = build("shifted_clock", "-O2", "-shared", "-fPIC")
+        environment = {**os.environ, "LD_PRELOAD": library, "SHIFT_CLOCK_FILE": shift}
+        with subprocess.Popen(
+            [build("does_on_request")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as target:
+            with Recorder(
+                self.directory, "attach", "-p", target.pid, "--keep", "4s", env=environment,
+            ) as recorder:
+                self.eventually(lambda: os.path.isdir(recorder.path), "the directory")
+                target.stdin.write("spin 1000\nsay 1\n")
+                target.stdin.flush()
+                target.stdout.readline()
+                with open(shift, "w", encoding="utf-8"):
+                    pass
+                recorder.process.send_signal(signal.SIGUSR2)
+                recording = self.file_of(recorder, "signal")
+                target.stdin.close()
+                target.wait(timeout=60)
+                recorder.process.wait(timeout=60)
+                self.assertIn("the clock was set by -3600.0 s", recorder.process.stderr.read())
+        info = self.assertTriggered(recording, "signal")
+        self.assertLess(info["duration_ns"], 60e9)
+        self.assertMostly(recording, "spin_on_request")
+
+    def test_killed_at_any_moment_it_leaves_whole_files(self):
+        nr = 0
+        for _ in range(12):
+            with self.record("--no-symbols", keep="2s") as recorder:
+                self.tell(recorder, "spin 100000")
+                moment = time.monotonic() + random.uniform(2, 5)
+                self.eventually(lambda: os.path.isdir(recorder.path), "the directory")
+                while time.monotonic() < moment:
+                    recorder.process.send_signal(signal.SIGUSR2)
+                    time.sleep(0.01)
+                recorder.process.kill()
+                recorder.process.wait()
+                for name in files(recorder.path):
+                    self.assertRegex(name, NAME)
+                    recording = Recording(os.path.join(recorder.path, name))
+                    self.assertTrue(self.info(recording)["complete"])
+                    nr += 1
+        self.assertGreater(nr, 3)
+
+
+class Options(LiveCase):
+    def test_wrong_ones_are_refused_with_the_reason(self):
+        for options, reason in (
+            (["--trigger", "exit"], "--trigger needs --keep TIME"),
+            (["--limit", "3"], "--limit needs --keep TIME"),
+            (["--keep-size", "3M"], "--keep-size needs --keep TIME"),
+            (["--keep", "1s"], "must be between 2 s and 3600 s"),
+            (["--keep", "60s", "--trigger", "cpu>180"], "trigger 'cpu>180': its threshold"),
+            (["--keep", "60s", "--trigger", "load>2"], "unknown trigger 'load>2'"),
+            (["--keep", "60s", "--trigger", "control"], "--trigger control needs --control"),
+            (["--keep", "60s", "--trigger", "mark:a>2s"], "--trigger mark needs --control"),
+            (["--keep", "60s", "--mem"], "--keep cannot be combined with --mem"),
+            (["--keep", "60s", "--count", "main"], "--keep cannot be combined with --count"),
+            (["--keep", "60s", "--html"], "--keep cannot be combined with --html"),
+            (["--keep", "60s", "--agent", "cat"], "--keep cannot be combined with --agent"),
+            (["--keep", "60s", "-o", "-"], "--keep needs a directory"),
+        ):
+            done = profc("record", *options, "--", "true", status=2)
+            self.assertIn(reason, done.stderr.splitlines()[0])
+
+    def test_a_file_is_no_directory(self):
+        with open(self.path("file"), "w", encoding="utf-8"):
+            pass
+        done = profc("record", "--keep", "4s", "-o", self.path("file"), "--", "true", status=125)
+        self.assertIn("is not a directory", done.stderr)
