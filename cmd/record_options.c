@@ -65,7 +65,8 @@ const struct option_row record_option_rows[] = {
 	 .argument = "T",
 	 .offset = AT(keep.triggers),
 	 .help = "signal, control, exit, cpu>PCT%/TIME, rss>SIZE, stall>TIME, runq>PCT%/TIME, "
-		 "mark:NAME>TIME; repeatable (SIGUSR2 and 'dump LABEL' by --control always are)"},
+		 "mark:NAME>TIME, crash; repeatable (SIGUSR2 and 'dump LABEL' by --control always "
+		 "are)"},
 	{.type = OPTION_UINT,
 	 .name = "limit",
 	 .argument = "N",

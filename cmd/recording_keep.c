@@ -2,10 +2,12 @@
 #include "cmd/recording_keep.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -55,6 +57,14 @@ struct keep_writer {
 	struct keep_dump dump;
 };
 
+/* The trigger `crash`. */
+struct keep_crash {
+	uint64_t due_ns; /* CLOCK_MONOTONIC: when to look for a core that is written */
+	pid_t pid;	 /* of the core that is written; 0: none is */
+	size_t nr_seen;	 /* cores */
+	char *text;	 /* was suppressed, and is due at the end; owned; or NULL */
+};
+
 struct keep {
 	const struct record_options *options;
 	struct keep_directory directory;
@@ -66,6 +76,7 @@ struct keep {
 	struct keep_dump pending;
 	struct keep_writer writer;
 	uint64_t reading_due_ns, free_ns; /* CLOCK_MONOTONIC; no trigger is obeyed before free_ns */
+	struct keep_crash crash;
 	uint64_t epoch_ns; /* CLOCK_REALTIME when CLOCK_BOOTTIME was 0, as last seen */
 	atomic_uint nr_suppressed, nr_written, nr_failed;
 };
@@ -170,6 +181,7 @@ void keep_free(struct keep *keep)
 		return;
 	dump_release(&keep->pending);
 	dump_release(&keep->writer.dump);
+	free(keep->crash.text);
 	triggers_release(&keep->triggers);
 	history_free(keep->history);
 	keep_directory_release(&keep->directory);
@@ -326,7 +338,8 @@ static void prepare(struct keep *keep, const char *text, const char *word, uint6
 	};
 }
 
-static void fire(struct keep *keep, struct sampler *sampler, const char *text, const char *word)
+/* False: it is suppressed. */
+static bool fire(struct keep *keep, struct sampler *sampler, const char *text, const char *word)
 {
 	cleanup_free char *mark = xasprintf(PROFILE_TRIGGER_MARK "%s", text);
 	uint64_t now_ns = clock_monotonic_ns();
@@ -334,11 +347,39 @@ static void fire(struct keep *keep, struct sampler *sampler, const char *text, c
 	if (keep->pending.text || atomic_load(&keep->writer.is_busy) || now_ns < keep->free_ns) {
 		atomic_fetch_add(&keep->nr_suppressed, 1);
 		say_suppressed(keep, text);
-		return;
+		return false;
 	}
 	sampler_mark(sampler, mark);
 	prepare(keep, text, word, sampler_progress(sampler).elapsed_ns);
 	keep->free_ns = now_ns + max_u64(keep->options->keep.span_ns / 2, AFTER_NS);
+	return true;
+}
+
+/* Most cores take longer than that to be written; reading a status takes some 20 us. */
+#define CRASH_PAUSE_NS	    (100 * NS_PER_MS)
+#define CRASH_PAUSE_EACH_NS (10 * NS_PER_MS)
+
+/* The threads stay where they are while the core is written, and have samples there. */
+static void look_for_core(struct keep *keep, struct sampler *sampler, uint64_t now_ns)
+{
+	const char *word = trigger_name(TRIGGER_CRASH);
+	cleanup_free char *text = NULL;
+	struct history_state state;
+	pid_t pid;
+
+	history_read(keep->history, &state);
+	pid = observe_core(&state);
+	keep->crash.due_ns = now_ns + max_u64(CRASH_PAUSE_NS, state.nr_pids * CRASH_PAUSE_EACH_NS);
+	history_state_release(&state);
+	if (pid == keep->crash.pid)
+		return;
+	keep->crash.pid = pid;
+	if (!pid)
+		return;
+	keep->crash.nr_seen++;
+	text = xasprintf("crash of process %d, while its core was written", pid);
+	free(keep->crash.text);
+	keep->crash.text = fire(keep, sampler, text, word) ? NULL : xstrdup(text);
 }
 
 static void take_reading(struct keep *keep)
@@ -378,6 +419,8 @@ void keep_look(struct keep *keep, struct sampler *sampler)
 		take_reading(keep);
 		keep->reading_due_ns = now_ns + triggers_period_ns(&keep->triggers);
 	}
+	if (triggers_find(&keep->triggers, TRIGGER_CRASH) && now_ns >= keep->crash.due_ns)
+		look_for_core(keep, sampler, now_ns);
 	while ((trigger = triggers_next(&keep->triggers, now_ns)))
 		fire(keep, sampler, trigger->text, trigger_name(trigger->kind));
 	if (keep->pending.text && now_ns >= keep->pending.due_ns)
@@ -391,6 +434,8 @@ int keep_timeout_ms(const struct keep *keep)
 
 	if (triggers_need_readings(&keep->triggers))
 		due_ns = min_u64(due_ns, keep->reading_due_ns);
+	if (triggers_find(&keep->triggers, TRIGGER_CRASH))
+		due_ns = min_u64(due_ns, keep->crash.due_ns);
 	if (keep->pending.text)
 		due_ns = min_u64(due_ns, keep->pending.due_ns);
 	if (due_ns == UINT64_MAX)
@@ -431,6 +476,44 @@ static void write_at_end(struct keep *keep, const struct profile *profile)
 	dump_release(dump);
 }
 
+/* By a trigger of the end, which is never suppressed. */
+static void trigger_at_end(struct keep *keep, struct profile *profile, const char *text,
+			   enum trigger_kind kind)
+{
+	cleanup_free char *mark = xasprintf(PROFILE_TRIGGER_MARK "%s", text);
+
+	profile_add_mark(profile, profile->meta.duration_ns, mark);
+	prepare(keep, text, trigger_name(kind), profile->meta.duration_ns);
+	write_at_end(keep, profile);
+}
+
+/* Signals upon which the kernel writes a core, but for those that users send. */
+static bool is_of_crash(int signal)
+{
+	static const int signals[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
+		if (signals[i] == signal)
+			return true;
+	}
+	return false;
+}
+
+static void crash_at_end(struct keep *keep, struct profile *profile)
+{
+	int status = profile->meta.exit_status;
+	bool has_crashed = status != -1 && WIFSIGNALED(status) && is_of_crash(WTERMSIG(status));
+
+	if (keep->crash.text) {
+		trigger_at_end(keep, profile, keep->crash.text, TRIGGER_CRASH);
+	} else if (has_crashed && !keep->crash.nr_seen) {
+		cleanup_free char *text = xasprintf(
+			"crash by signal %d, with the last samples before it", WTERMSIG(status));
+
+		trigger_at_end(keep, profile, text, TRIGGER_CRASH);
+	}
+}
+
 static void say_sum(const struct keep *keep)
 {
 	unsigned int nr = atomic_load(&keep->nr_written);
@@ -455,12 +538,10 @@ bool keep_finish(struct keep *keep, struct profile *profile)
 	profile_drop_samples(profile);
 	if (keep->pending.text)
 		write_at_end(keep, profile);
-	if (triggers_find(&keep->triggers, TRIGGER_EXIT)) {
-		profile_add_mark(profile, profile->meta.duration_ns, PROFILE_TRIGGER_MARK "exit");
-		prepare(keep, trigger_name(TRIGGER_EXIT), trigger_name(TRIGGER_EXIT),
-			profile->meta.duration_ns);
-		write_at_end(keep, profile);
-	}
+	if (triggers_find(&keep->triggers, TRIGGER_CRASH))
+		crash_at_end(keep, profile);
+	if (triggers_find(&keep->triggers, TRIGGER_EXIT))
+		trigger_at_end(keep, profile, trigger_name(TRIGGER_EXIT), TRIGGER_EXIT);
 	say_sum(keep);
 	return !atomic_load(&keep->nr_failed);
 }

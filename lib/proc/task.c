@@ -284,6 +284,7 @@ bool proc_status_parse(const char *text, size_t nr_bytes, struct proc_status *st
 	found.nr_preempted = status_decimal(text, nr_bytes, "nonvoluntary_ctxt_switches");
 	found.no_new_privileges = status_decimal(text, nr_bytes, "NoNewPrivs") == 1;
 	found.kthread = status_decimal(text, nr_bytes, "Kthread") == 1;
+	found.dumps_core = status_decimal(text, nr_bytes, "CoreDumping") == 1;
 	*status = found;
 	return true;
 }

@@ -98,7 +98,8 @@ struct proc_status {
 	uint64_t nr_yielded;   /* voluntary context switches */
 	uint64_t nr_preempted; /* involuntary ones */
 	bool no_new_privileges;
-	bool kthread; /* false if the kernel does not say */
+	bool kthread;	 /* false if the kernel does not say */
+	bool dumps_core; /* the kernel is writing its core, and its threads stay where they are */
 };
 
 /* Lines that are missing leave their field 0; without Tgid it is no status text. */

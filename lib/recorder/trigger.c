@@ -40,6 +40,7 @@ static const struct {
 	[TRIGGER_STALL] = {"stall", "stall>TIME", FORM_SPAN, is_stalled, true},
 	[TRIGGER_RUNQ] = {"runq", "runq>PCT%/TIME", FORM_SHARE, has_runq, true},
 	[TRIGGER_MARK] = {"mark", "mark:NAME>TIME", FORM_PHASE, is_long_phase, false},
+	[TRIGGER_CRASH] = {"crash", "crash", FORM_NOTHING, NULL, false},
 };
 
 /* Samples come once a second. */

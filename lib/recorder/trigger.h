@@ -19,6 +19,7 @@ enum trigger_kind {
 	TRIGGER_STALL,
 	TRIGGER_RUNQ,
 	TRIGGER_MARK,
+	TRIGGER_CRASH, /* a core is written, or the command dies of such a signal */
 	TRIGGER_KIND_COUNT,
 };
 

@@ -192,7 +192,8 @@ static void print_trigger(struct info *info)
 	const struct profile *profile = info->profile;
 	uint64_t at_ns = profile_counter(profile, "trigger_ns");
 
-	for (size_t i = 0; i < profile->nr_marks; i++) {
+	/* Of several at the end, the last one is that of the file. */
+	for (size_t i = profile->nr_marks; i-- > 0;) {
 		const char *text = profile_str(profile, profile->marks[i].text);
 
 		if (profile->marks[i].time_ns != at_ns ||

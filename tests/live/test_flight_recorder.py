@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import resource
 import signal
 import subprocess
 import time
@@ -192,6 +193,47 @@ class FlightRecorder(LiveCase):
         self.assertMostly(recording, "spin_on_request")
         rows = recording.rows("--time", "mark:sort it..", "-m", "wall")
         self.assertTrue(any(row["function"] == "spin_on_request" for row in rows))
+
+    def test_a_crash_whose_core_is_written(self):
+        with open("/proc/sys/kernel/core_pattern", encoding="ascii") as pattern:
+            if pattern.read()[0] in "|\n@":
+                self.skipTest("cores are not written to files here")
+        unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+        with self.record(
+            "--trigger", "crash", "--trigger", "exit", cwd=self.directory,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, unlimited),
+        ) as recorder:
+            self.tell(recorder, "spin 300", "fill 300", "abort 0")
+            self.assertEqual(recorder.process.wait(timeout=60), -signal.SIGABRT)
+            self.assertEqual(sorted(words(recorder.path)), ["crash", "exit"])
+            recording, whole = (self.file_of(recorder, word) for word in ("crash", "exit"))
+        (text,) = [mark["text"] for mark in self.info(recording)["marks"]]
+        self.assertRegex(text, r"^trigger:crash of process \d+, while its core was written$")
+        self.assertTriggered(recording, text.partition(":")[2])
+        functions = [row["function"] for row in recording.rows("-m", "wall")]
+        self.assertIn("abort_on_request", functions, "the last samples")
+        self.assertTrue([name for name in functions if re.search("kill|raise|abort$", name)],
+                        f"no sample of the thread that crashed: {functions}")
+        self.assertTriggered(whole, "exit")
+
+    def test_a_crash_without_a_core_has_the_last_samples(self):
+        with self.record(
+            "--trigger", "crash",
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)),
+        ) as recorder:
+            self.tell(recorder, "spin 300", "rest 300", "abort 0")
+            self.assertEqual(recorder.process.wait(timeout=60), -signal.SIGABRT)
+            recording = self.file_of(recorder, "crash")
+        self.assertTriggered(recording, "crash by signal 6, with the last samples before it")
+        rows = recording.rows()
+        self.assertIn("abort_on_request", [row["function"] for row in rows])
+
+    def test_no_crash_is_seen_where_there_is_none(self):
+        with self.record("--trigger", "crash") as recorder:
+            self.tell(recorder, "spin 300", "say 1")
+            recorder.process.stdout.readline()
+            self.end(recorder)
+            self.assertEqual(files(recorder.path), [])
 
     def test_attached(self):
         with subprocess.Popen(
