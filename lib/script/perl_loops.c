@@ -189,7 +189,7 @@ bool perl_loops_match(const struct perl_loops *loops, const struct perl_context 
 	*has_main = *has_main && is_main(loops);
 	for (size_t i = 0; i < nr_contexts; i++)
 		is_ambiguous |= is_last_of_block(contexts, nr_contexts, i);
-	for (int i = 0; i <= is_ambiguous; i++) {
+	for (int i = 0; i < (is_ambiguous ? 2 : 1); i++) {
 		struct match match = {
 			.loops = loops, .nr = *has_main, .is_exact = true, .last_begins = i != 0};
 

@@ -94,7 +94,7 @@ extern const struct script_runtime v8_runtime;		/* v8_runtime.c */
 extern const struct script_runtime php_runtime;		/* php_runtime.c */
 /* Other builds and versions, of which no frame is read. */
 extern const struct script_runtime php_other_runtime; /* php_runtime.c */
-extern const struct script_runtime perl_runtime;	/* perl_runtime.c */
+extern const struct script_runtime perl_runtime;      /* perl_runtime.c */
 /* Builds without threads: their frames are not read. */
 extern const struct script_runtime perl_plain_runtime; /* perl_runtime.c */
 

@@ -15,7 +15,7 @@
 
 static const struct script_runtime *const runtimes[] = {
 	&cpython_runtime, &cpython_objects_runtime, &cpython_old_runtime, &v8_runtime,
-	&php_runtime,	  &php_other_runtime,	     &perl_runtime,	  &perl_plain_runtime};
+	&php_runtime,	  &php_other_runtime,	    &perl_runtime,	  &perl_plain_runtime};
 
 /* A module, and which interpreter it is. */
 struct known_module {

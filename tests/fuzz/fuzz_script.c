@@ -17,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes);
 
-#define NATIVES_MAX    64
+#define NATIVES_MAX    48
 #define CODE_TYPE      UINT64_C(0x555500009000)
 #define GENERATOR_TYPE UINT64_C(0x555500009400)
 

@@ -22,7 +22,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes);
 
-#define NATIVES_MAX 64
+#define NATIVES_MAX 48
 
 struct input {
 	struct perl perl;
