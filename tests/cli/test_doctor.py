@@ -19,7 +19,8 @@ class Doctor(LiveCase):
         self.assertRegex(said, r"(?m)^ok +visited a child, copied \d+ bytes of its stack")
         self.assertRegex(said, r"(?m)^ok +sleeping threads can be read")
         self.assertRegex(said, r"(?m)^ok +calls and allocations of processes can be recorded")
-        self.assertRegex(said, r"(?m)^ok +functions of Python 3\.8 to 3\.13, .*PHP 8\.2 are read")
+        self.assertRegex(
+            said, r"(?m)^ok +functions of Python 3\.8 to 3\.13, .*PHP 8\.2, Perl 5\.36 are read")
         self.assertNotIn("FAIL", said)
         self.assertRegex(said, r"\n\nprofiling works here(, with \d+ warnings?)?\n$")
 

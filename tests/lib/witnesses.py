@@ -77,7 +77,7 @@ def by_gdb(directory, pid):
 
 def is_of_script(frame):
     """Others see native frames alone."""
-    return re.search(r"\((.*\.(py|php)|\[php\]):\d+\)$", frame)
+    return re.search(r"\((.*\.(py|php|p[lm])|\[\w+\]|\(eval\)):\d+\)$", frame)
 
 
 def by_profc(directory, pid, nr_threads=1):
