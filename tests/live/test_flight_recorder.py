@@ -263,7 +263,7 @@ class FlightRecorder(LiveCase):
             time.sleep(0.01)
         with open(os.path.join(path, "notes.txt"), "w", encoding="utf-8"):
             pass
-        shown = profc("report", path)
+        shown = profc("report", path, "--width", "200")
         self.assertIn("spin_leaf 400", shown.stdout)
         self.assertIn(f"the newest profile of {path} is spin_leaf.", shown.stderr)
         self.assertIn("spin_leaf 400", profc("info", "-i", path + "/").stdout)
