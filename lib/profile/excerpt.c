@@ -189,6 +189,12 @@ static void take_stacks(struct making *making)
 	}
 }
 
+/* A parent, or the holder of a lock, that had ended before: at its beginning, as 0 means alive. */
+static uint64_t end_within(const struct making *making, uint64_t end_ns)
+{
+	return end_ns ? max_u64(end_ns, making->what->from_ns + 1) : 0;
+}
+
 static void take_processes(struct making *making)
 {
 	uint32_t *rows = making->map.rows[RECORD_PROCESSES];
@@ -203,6 +209,7 @@ static void take_processes(struct making *making)
 			row.split = (struct cpu_split){0};
 			row.children_ns = 0;
 		}
+		row.end_ns = end_within(making, row.end_ns);
 		renumber_row(making, RECORD_PROCESSES, &row);
 		rows[i] = profile_add_process(making->into, &row).v;
 	}
@@ -222,6 +229,7 @@ static void take_threads(struct making *making)
 			row.split = (struct cpu_split){0};
 			row.nr_switches = 0;
 		}
+		row.end_ns = end_within(making, row.end_ns);
 		renumber_row(making, RECORD_THREADS, &row);
 		rows[i] = profile_add_thread(making->into, &row).v;
 	}

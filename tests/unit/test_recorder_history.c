@@ -186,6 +186,34 @@ TEST(recorder_history, it_sums_up_all_samples_and_knows_living_processes)
 	history_free(history);
 }
 
+/* It has no time before its beginning: such a time would be one of centuries. */
+TEST(recorder_history, a_parent_that_had_ended_before_ends_where_the_excerpt_begins)
+{
+	struct history *history = history_new(2 * SECOND, UINT64_MAX);
+	struct profile *profile = profile_new();
+	struct profile_process process = {
+		.pid = 70, .parent = PROCESS_NONE, .start_ns = 1, .end_ns = SECOND};
+	struct history_span span = {10 * SECOND, 12 * SECOND, 2000 * SECOND};
+	struct profile *excerpt;
+
+	process.parent = profile_add_process(profile, &process).v;
+	process.pid = 71;
+	process.end_ns = 10 * SECOND;
+	process.parent = profile_add_process(profile, &process).v;
+	process.pid = 72;
+	process.end_ns = 0;
+	profile_add_process(profile, &process);
+	excerpt = history_excerpt(history, profile, &span);
+	assert_int_equal(excerpt->nr_processes, 3);
+	for (size_t i = 0; i < 2; i++)
+		assert_in_range(excerpt->processes[i].end_ns, 1, 1000);
+	assert_int_equal(excerpt->processes[2].end_ns, 0);
+	assert_int_equal(excerpt->processes[2].parent, 1);
+	profile_free(excerpt);
+	profile_free(profile);
+	history_free(history);
+}
+
 TEST(recorder_history, without_samples_an_excerpt_has_the_living_processes)
 {
 	struct history *history = history_new(2 * SECOND, UINT64_MAX);
