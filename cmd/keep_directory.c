@@ -160,6 +160,18 @@ static int by_text(const void *left, const void *right)
 	return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
+/*
+ * Others who can write to the directory can neither have one of ours removed by names of the
+ * future, nor have root remove what is theirs.
+ */
+static bool is_ours(DIR *entries, const char *file)
+{
+	struct stat found;
+
+	return fstatat(dirfd(entries), file, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISREG(found.st_mode) && found.st_uid == geteuid();
+}
+
 /* The names tell their order. */
 static struct file_names names_of_program(DIR *entries, const char *name, const char *except)
 {
@@ -167,7 +179,8 @@ static struct file_names names_of_program(DIR *entries, const char *name, const 
 	const struct dirent *entry;
 
 	while ((entry = readdir(entries))) {
-		if (!is_of_program(entry->d_name, name) || strcmp(entry->d_name, except) == 0)
+		if (!is_of_program(entry->d_name, name) || strcmp(entry->d_name, except) == 0 ||
+		    !is_ours(entries, entry->d_name))
 			continue;
 		ARRAY_GROW(names.at, names.nr, names.cap);
 		names.at[names.nr++] = xstrdup(entry->d_name);

@@ -9,6 +9,7 @@ import resource
 import signal
 import subprocess
 import time
+import unittest
 
 from live import LiveCase
 from paths import PROFC
@@ -284,6 +285,26 @@ class FlightRecorder(LiveCase):
         left = set(files(path))
         self.assertEqual(left & set(others + old), set(others + old[3:]))
         self.assertEqual(len(left), len(others) + 3)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root, to give files away")
+    def test_files_of_other_users_stay_and_displace_none_of_ours(self):
+        path = self.path("dumps")
+        os.mkdir(path)
+        own = "spin_leaf.2001-01-01T00-00-00Z.exit.data"
+        foreign = ["spin_leaf.2000-01-01T00-00-00Z.exit.data",
+                   *(f"spin_leaf.2999-01-0{i}T00-00-00Z.exit.data" for i in range(1, 4))]
+        for name in [own] + foreign:
+            with open(os.path.join(path, name), "w", encoding="utf-8"):
+                pass
+        for name in foreign:
+            os.chown(os.path.join(path, name), 65534, 65534)
+        link = "spin_leaf.2998-01-01T00-00-00Z.exit.data"
+        os.symlink(own, os.path.join(path, link))
+        profc("record", "--keep", "2s", "--trigger", "exit", "--limit", "2", "-o", path, "--",
+              build("spin_leaf"), "100")
+        left = set(files(path))
+        self.assertLess({own, link, *foreign}, left)
+        self.assertEqual(len(left), len(foreign) + 3)
 
     def test_a_full_disk_is_said_and_survived(self):
         unshare, path = need("unshare"), self.path("small")
