@@ -14,8 +14,11 @@ int size_parse(const char *text, uint64_t *nr_bytes)
 	double number = strtod(text, &end);
 	const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : units;
 
-	if (end == text || !unit || (*end && end[1]) || !(number > 0) || number > 1e18)
+	if (end == text || !unit || (*end && end[1]))
 		return ERR_INVALID;
-	*nr_bytes = (uint64_t)(number * (double)(UINT64_C(1) << 10 * (unit - units)));
+	number *= (double)(UINT64_C(1) << 10 * (unit - units));
+	if (!(number >= 1) || number > 1e18)
+		return ERR_INVALID;
+	*nr_bytes = (uint64_t)number;
 	return 0;
 }

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* "100", "64K", "10M", "2G": bytes, at most 10^18 of a unit. ERR_INVALID: it is none. */
+/* "100", "64K", "10M", "2G": 1 to 10^18 bytes. ERR_INVALID: it is none. */
 int size_parse(const char *text, uint64_t *nr_bytes);
 
 #endif

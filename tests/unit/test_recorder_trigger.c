@@ -95,6 +95,8 @@ TEST(recorder_trigger, other_texts_are_refused_with_the_form_that_is_right)
 		{"rss>", "rss>SIZE"},
 		{"rss>2Q", "rss>SIZE"},
 		{"rss>-2G", "rss>SIZE"},
+		{"rss>0.5", "rss>SIZE"},
+		{"rss>1e18K", "rss>SIZE"},
 		{"stall>0", "stall>TIME"},
 		{"stall>soon", "stall>TIME"},
 		{"mark", "mark:NAME>TIME"},
