@@ -3,6 +3,7 @@
 #include "cmd/push_options.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/err.h"
 #include "cmd/command.h"
@@ -29,14 +30,16 @@ static int check_labels(const struct push_options *options, struct err *err)
 	return status;
 }
 
+/* Not one that only begins so, such as localhost.example or 127.example. */
 static bool is_on_this_machine(const char *url)
 {
-	static const char *const own[] = {"http://localhost", "http://127.", "http://[::1]"};
+	const char *host = url + strlen("http://");
+	size_t nr_bytes = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/");
 
-	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
-		if (strncmp(url, own[i], strlen(own[i])) == 0)
-			return true;
-	return false;
+	if (strncmp(host, "127.", 4) == 0)
+		return strspn(host, "0123456789.") == nr_bytes;
+	return (nr_bytes == 9 && strncasecmp(host, "localhost", 9) == 0) ||
+	       (nr_bytes == 5 && strncmp(host, "[::1]", 5) == 0);
 }
 
 static int check_headers(const struct push_target *target, struct err *err)

@@ -134,6 +134,17 @@ class Servers(Pushed):
                              "--push-header-file", path)
         self.assertIn(f"warning: others can read {path}", done.stderr)
 
+    def test_headers_that_leave_the_machine_unencrypted_are_told(self):
+        path, said = self.file("headers", "A: b\n"), "go unencrypted over the network"
+        nowhere = {"http_proxy": "http://127.0.0.1:1"}
+        for host, leaves in (("127.0.0.1:1", False), ("localhost:1/prefix", False),
+                             ("[::1]:1", False), ("localhost.invalid:1", True),
+                             ("127.invalid:1", True), ("127.0.0.1.invalid", True)):
+            with self.subTest(host=host):
+                done = self.push(f"pyroscope+http://{host}", "-m", "cpu", "--function", "none",
+                                 "--push-header-file", path, status=1, env=nowhere)
+                self.assertEqual(said in done.stderr, leaves, done.stderr)
+
     def test_failures_are_tried_again(self):
         with Receiver([503, None]) as receiver:
             self.push(f"parca+http://{receiver.address}", "-m", "cpu")
