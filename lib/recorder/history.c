@@ -185,7 +185,9 @@ struct profile *history_excerpt(struct history *history, const struct profile *p
 					      generation->advances, generation->nr_advances};
 	}
 	what.parts = parts;
-	what.from_ns = max_u64(history->generations[first].from_ns, span->from_ns);
+	/* A generation may have begun after the end was read, if it has little memory. */
+	what.from_ns =
+		min_u64(max_u64(history->generations[first].from_ns, span->from_ns), span->to_ns);
 	what.start_realtime_ns = span->to_realtime_ns - (span->to_ns - what.from_ns);
 	excerpt = profile_excerpt(profile, &what);
 	pthread_mutex_unlock(&history->lock);

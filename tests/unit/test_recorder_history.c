@@ -165,6 +165,24 @@ TEST(recorder_history, it_never_has_more_bytes_than_it_may)
 	history_free(history);
 }
 
+/* The collector goes on between the reading of the clock and the cut. */
+TEST(recorder_history, an_excerpt_that_ends_before_all_samples_has_no_negative_time)
+{
+	struct history *history = history_new(2 * SECOND, 1);
+	struct profile *profile = recording();
+	struct history_span span = {10 * SECOND, 12 * SECOND, 2000 * SECOND};
+	struct profile *excerpt;
+
+	for (uint64_t s = 1; s <= 15; s++)
+		sampled(history, profile, 0, s * SECOND, 1);
+	excerpt = history_excerpt(history, profile, &span);
+	assert_int_equal(excerpt->meta.duration_ns, 0);
+	assert_int_equal(excerpt->meta.start_realtime_ns, 2000 * SECOND);
+	profile_free(excerpt);
+	profile_free(profile);
+	history_free(history);
+}
+
 TEST(recorder_history, it_sums_up_all_samples_and_knows_living_processes)
 {
 	struct history *history = history_new(2 * SECOND, UINT64_MAX);
