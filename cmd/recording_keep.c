@@ -404,6 +404,8 @@ static void note_jump(struct keep *keep, struct sampler *sampler)
 	keep->epoch_ns = now_ns;
 	text = xasprintf("the clock was set by %+.1f s", jump_s);
 	sampler_mark(sampler, text);
+	if (keep->options->quiet)
+		return;
 	clear_line(keep);
 	print_note("%s: names of profiles have the new time", text);
 }

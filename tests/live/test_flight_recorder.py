@@ -344,7 +344,8 @@ class FlightRecorder(LiveCase):
             self.eventually(is_there, "a file")
             self.end(recorder, 125)
 
-    def test_a_jump_of_the_clock_is_said_and_survived(self):
+    def record_a_jump(self, *options):
+        """The file of a recording whose clock was set back, and what profc said."""
         shift = self.path("shift")
         library = build("shifted_clock", "-O2", "-shared", "-fPIC")
         environment = {**os.environ, "LD_PRELOAD": library, "SHIFT_CLOCK_FILE": shift}
@@ -352,7 +353,8 @@ class FlightRecorder(LiveCase):
             [build("does_on_request")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         ) as target:
             with Recorder(
-                self.directory, "attach", "-p", target.pid, "--keep", "4s", env=environment,
+                self.directory, "attach", "-p", target.pid, "--keep", "4s", *options,
+                env=environment,
             ) as recorder:
                 self.eventually(lambda: os.path.isdir(recorder.path), "the directory")
                 target.stdin.write("spin 1000\nsay 1\n")
@@ -365,10 +367,17 @@ class FlightRecorder(LiveCase):
                 target.stdin.close()
                 target.wait(timeout=60)
                 recorder.process.wait(timeout=60)
-                self.assertIn("the clock was set by -3600.0 s", recorder.process.stderr.read())
+                return recording, recorder.process.stderr.read()
+
+    def test_a_jump_of_the_clock_is_said_and_survived(self):
+        recording, said = self.record_a_jump()
+        self.assertIn("the clock was set by -3600.0 s", said)
         info = self.assertTriggered(recording, "signal")
         self.assertLess(info["duration_ns"], 60e9)
         self.assertMostly(recording, "spin_on_request")
+
+    def test_a_jump_of_the_clock_is_no_news_for_the_quiet(self):
+        self.assertEqual(self.record_a_jump("-q")[1], "")
 
     def test_killed_at_any_moment_it_leaves_whole_files(self):
         nr = 0
