@@ -264,16 +264,20 @@ static void take_excerpt(void *context, const struct profile *profile)
 	dump->profile = history_excerpt(keep->history, profile, &dump->span);
 }
 
-static void *write_beside(void *argument)
+static void write_cut(struct keep *keep)
 {
-	struct keep *keep = argument;
 	struct keep_dump *dump = &keep->writer.dump;
 
-	setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS);
 	collector_cut_wait(&dump->cut);
 	note_trigger(keep, dump);
 	write_dump(keep, dump);
 	atomic_store(&keep->writer.is_busy, false);
+}
+
+static void *write_beside(void *argument)
+{
+	setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS);
+	write_cut(argument);
 	return NULL;
 }
 
@@ -312,7 +316,7 @@ static void begin_writing(struct keep *keep, struct sampler *sampler)
 	keep->writer.has_thread =
 		pthread_create(&keep->writer.thread, NULL, write_beside, keep) == 0;
 	if (!keep->writer.has_thread)
-		write_beside(keep);
+		write_cut(keep);
 }
 
 /* --- triggers --- */
