@@ -30,6 +30,11 @@ static uint64_t label_hash(const struct profile *profile, const struct label *la
 	return hash_mix(hash, label->number);
 }
 
+static bool is_script(const struct profile *profile, struct module_id module)
+{
+	return module_table_get(profile->modules, module)->kind == MODULE_KIND_SCRIPT;
+}
+
 static bool label_equal(const void *owner, uint32_t index, const void *key)
 {
 	const struct expansion *expansion = owner;
@@ -43,7 +48,8 @@ static bool label_equal(const void *owner, uint32_t index, const void *key)
 		return true;
 	a = &expansion->profile->symbols.functions[have->function.v];
 	b = &expansion->profile->symbols.functions[want->function.v];
-	return a->name.v == b->name.v && a->file.v == b->file.v;
+	return a->name.v == b->name.v && a->file.v == b->file.v &&
+	       (a->line == b->line || !is_script(expansion->profile, have->module));
 }
 
 static uint32_t intern_label(struct expander *expander, const struct label *label)

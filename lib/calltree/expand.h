@@ -45,7 +45,8 @@ enum label_kind {
 /*
  * The name of a level; a row of the function table and a frame of a flame graph is one label. Two
  * labels are the same function when name, file and module are equal: clones, template copies with
- * one demangled name and inlined copies become one.
+ * one demangled name and inlined copies become one. Functions of scripts must begin at the same
+ * line, too: a script may have many that are called <lambda>, (anonymous), {closure} or __ANON__.
  */
 struct label {
 	enum label_kind kind;

@@ -159,6 +159,43 @@ TEST(expand, names_of_such_code_are_left_as_they_are)
 	profile_free(made.profile);
 }
 
+/* A script has many functions of one name, such as <lambda>: the line tells them apart. */
+TEST(expand, functions_of_scripts_are_told_apart_by_their_lines)
+{
+	static char path[] = "/srv/app.py";
+	const struct module script = {.kind = MODULE_KIND_SCRIPT, .path = path, .fd = -1};
+	static const uint32_t lines[] = {4, 6, 4};
+	struct made made = made_begin();
+	struct expansion *expansion;
+	struct frame_id frames[3];
+	uint32_t labels[3];
+
+	for (uint32_t i = 0; i < 3; i++) {
+		struct code_address where = {.address = i + 1};
+
+		where.module = module_table_intern(made.profile->modules, &script);
+		frames[i] = profile_intern_frame(made.profile, where);
+	}
+	profile_reset_symbols(made.profile);
+	for (uint32_t i = 0; i < 3; i++) {
+		struct function function = {.line = lines[i]};
+		struct location location = {.line = 10 + i};
+
+		function.name = profile_intern(made.profile, "<lambda>");
+		function.file = profile_intern(made.profile, path);
+		location.file = function.file;
+		location.function = profile_intern_function(made.profile, &function);
+		profile_set_chain(made.profile, frames[i], &location, 1);
+	}
+	expansion = expansion_new(made.profile, false);
+	for (size_t i = 0; i < 3; i++)
+		labels[i] = expansion->levels[expansion->frames[frames[i].v].first].label;
+	assert_int_not_equal(labels[0], labels[1]);
+	assert_int_equal(labels[0], labels[2]);
+	expansion_free(expansion);
+	profile_free(made.profile);
+}
+
 TEST(expand, one_function_is_one_label)
 {
 	struct made made = made_begin();
