@@ -90,7 +90,7 @@ int push_receiver_parse(struct push_receiver *receiver, const char *text, struct
 		if (strstr(text, "://"))
 			return refuse_scheme(text, err);
 		if (!*text)
-			return err_set(err, ERR_INVALID, "--push needs an URL or a directory");
+			return err_set(err, ERR_INVALID, "--push needs a URL or a directory");
 		*receiver = (struct push_receiver){PUSH_DIRECTORY, xstrdup(text)};
 		return 0;
 	}

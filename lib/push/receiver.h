@@ -18,9 +18,9 @@ struct push_receiver {
 
 /*
  * Read pyroscope+http://HOST[:PORT][/PREFIX], parca+http://..., both with https too, or the path of
- * a directory, which is neither looked for nor made. ERR_INVALID, with a hint: an URL of another
+ * a directory, which is neither looked for nor made. ERR_INVALID, with a hint: a URL of another
  * form, or one with a user or password, which other users of the machine could read. The message
- * never repeats such an URL. Released with push_receiver_release().
+ * never repeats such a URL. Released with push_receiver_release().
  */
 int push_receiver_parse(struct push_receiver *receiver, const char *text, struct err *err);
 void push_receiver_release(struct push_receiver *receiver);

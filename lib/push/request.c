@@ -41,7 +41,7 @@ static void append_restricted(struct buf *out, const char *text, const char *all
 					     : '_');
 }
 
-/* As an URL's query has it. */
+/* As a URL's query has it. */
 static void append_escaped(struct buf *out, const char *text)
 {
 	for (; *text; text++) {

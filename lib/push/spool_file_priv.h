@@ -17,7 +17,7 @@ struct push_request;
  */
 void spool_file_append(struct buf *out, const struct push_request *request);
 /*
- * ERR_CORRUPT, ERR_TRUNCATED: it is no such file, or its target is no path of an URL, which would
+ * ERR_CORRUPT, ERR_TRUNCATED: it is no such file, or its target is no path of a URL, which would
  * send it to another receiver. On success the caller releases the request.
  */
 int spool_file_parse(const void *bytes, size_t nr_bytes, struct push_request *request,
