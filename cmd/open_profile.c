@@ -21,6 +21,13 @@ const char *profile_path_or_default(const char *path)
 	return path ? path : DEFAULT_PATH;
 }
 
+static bool is_directory(const char *path)
+{
+	struct stat found;
+
+	return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
+}
+
 static int cannot_open(const char *path, struct err *err)
 {
 	if (err->sys_errno == ENOENT && !err->hint[0] && strcmp(path, DEFAULT_PATH) == 0)
@@ -29,6 +36,8 @@ static int cannot_open(const char *path, struct err *err)
 	if (err->code == ERR_CORRUPT && !err->hint[0] && strcmp(path, "-") == 0)
 		err_hint(err, "with 'profc record -o - COMMAND', did COMMAND write to standard "
 			      "output, too?");
+	if (err->code == ERR_INVALID && !err->hint[0] && is_directory(path))
+		err_hint(err, "for a directory, its newest *.data is shown; this one has none");
 	return fail_with(err);
 }
 
@@ -40,13 +49,6 @@ static void warn_salvaged(const char *path, const struct store_salvage *salvage)
 		print_warning("%s is incomplete (%s): the last %llu bytes are unreadable; showing "
 			      "what precedes them",
 			      path, salvage->why, (unsigned long long)salvage->nr_bytes_lost);
-}
-
-static bool is_directory(const char *path)
-{
-	struct stat found;
-
-	return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
 }
 
 /* The newest file of a flight recorder's directory, which the caller frees; or NULL. */

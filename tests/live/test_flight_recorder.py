@@ -269,7 +269,7 @@ class FlightRecorder(LiveCase):
         self.assertIn(f"the newest profile of {path} is spin_leaf.", shown.stderr)
         self.assertIn("spin_leaf 400", profc("info", "-i", path + "/").stdout)
         os.mkdir(self.path("empty"))
-        profc("report", self.path("empty"), status=1)
+        self.assertIn("this one has none", profc("report", self.path("empty"), status=1).stderr)
 
     def test_the_oldest_files_of_the_program_go(self):
         path = self.path("dumps")
