@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/key_map.h"
+#include "base/lasting_hash.h"
 #include "mapping/space.h"
 #include "proc/target_memory.h"
 #include "script/php.h"
@@ -16,9 +17,10 @@
 #include "script/script_walk.h"
 #include "snapshot/snapshot.h"
 
-/* Beyond either, all are read again. */
-#define FUNCTIONS_MAX (1 << 16)
-#define LINES_MAX     (1 << 20)
+/* Beyond any of these, all are read again. */
+#define FUNCTIONS_MAX  (1 << 16)
+#define LINES_MAX      (1 << 20)
+#define TEXT_BYTES_MAX (UINT64_C(64) << 20)
 
 /* For what has no name in PHP: the code of a file, and a text that eval() runs. */
 #define NAME_OF_FILE "{main}"
@@ -55,8 +57,9 @@ struct function {
 /* A frame of a walk. */
 struct looked_at {
 	uint64_t code, instruction;
-	uint32_t row;  /* of its function */
-	uint32_t line; /* that the stop has shown, or that is known of the instruction */
+	uint32_t row;	 /* of its function */
+	uint32_t number; /* of that, too: another one may come to have the row */
+	uint32_t line;	 /* that the stop has shown, or that is known of the instruction */
 	bool is_function, has_line;
 	/* With its line as it is now; without a name, with its object and its file after that. */
 	size_t piece; /* or NO_PIECE */
@@ -65,9 +68,12 @@ struct looked_at {
 struct php_names {
 	struct function *functions; /* owned */
 	size_t nr, cap;
-	struct key_map at; /* rows by the address of their instructions, or of native functions */
-	struct key_map lines; /* by the number of a function, and an instruction */
-	uint32_t nr_numbers;  /* that were given */
+	/* Rows by the address of their instructions, or of native functions, and their owner_of().
+	 */
+	struct key_map at;
+	struct key_map lines;	/* by the number of a function, and an instruction */
+	uint32_t nr_numbers;	/* that were given */
+	uint64_t nr_text_bytes; /* that were read, and made of these */
 	uint64_t nr_calls;
 	struct looked_at *looked_at; /* owned; room for a walk, as all that follows */
 	size_t cap_looked_at;
@@ -102,6 +108,7 @@ static void forget_all(struct php_names *names)
 	for (size_t i = 0; i < names->nr; i++)
 		forget(&names->functions[i]);
 	names->nr = 0;
+	names->nr_text_bytes = 0;
 	key_map_release(&names->at);
 	key_map_release(&names->lines);
 }
@@ -155,16 +162,27 @@ static bool is_same(const struct identity *a, const struct identity *b)
 	       a->first_line == b->first_line && a->last_line == b->last_line;
 }
 
-static uint32_t row_of(struct php_names *names, uint64_t key)
+/*
+ * A method of a trait, and a closure that is bound to a class, have the instructions of others, in
+ * another class or by another name.
+ */
+static uint32_t owner_of(const struct identity *identity)
 {
-	uint32_t row;
+	uint64_t hash = lasting_hash_number(LASTING_HASH_BEGIN, identity->scope);
 
-	if (key_map_find(&names->at, 0, key, &row))
+	return (uint32_t)lasting_hash_number(hash, identity->name);
+}
+
+static uint32_t row_of(struct php_names *names, const struct identity *identity, uint64_t key)
+{
+	uint32_t row, owner = owner_of(identity);
+
+	if (key_map_find(&names->at, owner, key, &row))
 		return row;
 	row = (uint32_t)names->nr;
 	ARRAY_GROW(names->functions, names->nr, names->cap);
 	names->functions[names->nr++] = (struct function){.name = NULL};
-	key_map_put(&names->at, 0, key, row);
+	key_map_put(&names->at, owner, key, row);
 	return row;
 }
 
@@ -214,6 +232,11 @@ static char *name_of(const struct function *function)
 	return of_class ? xasprintf("%s::%s", of_class, name) : xstrdup(name);
 }
 
+static void count_text(struct php_names *names, const char *text)
+{
+	names->nr_text_bytes += text ? strlen(text) : 0;
+}
+
 /* What has no name is code of a file, or of eval(), which may be in a method. */
 static void read_function(const struct search *search, struct function *function,
 			  const struct identity *identity)
@@ -232,6 +255,9 @@ static void read_function(const struct search *search, struct function *function
 		!is_contradicted(search, function);
 	if (function->is_there)
 		function->name = name_of(function);
+	for (int i = 0; i < NR_TEXTS; i++)
+		count_text(search->names, function->texts[i].text);
+	count_text(search->names, function->name);
 }
 
 /* --- looking again --- */
@@ -252,7 +278,7 @@ static bool look_at(const struct search *search, uint64_t code, uint32_t *row)
 		key = identity.oplines;
 	if (!key)
 		return false;
-	*row = row_of(search->names, key);
+	*row = row_of(search->names, &identity, key);
 	function = &search->names->functions[*row];
 	if (!function->name || !is_same(&function->identity, &identity) ||
 	    is_contradicted(search, function))
@@ -418,7 +444,8 @@ void php_names_find(struct php_names *names, const struct php *php, struct space
 	const struct search search = {
 		.names = names, .php = php, .space = space, .snapshot = snapshot};
 
-	if (names->nr > FUNCTIONS_MAX || key_map_nr(&names->lines) > LINES_MAX)
+	if (names->nr > FUNCTIONS_MAX || key_map_nr(&names->lines) > LINES_MAX ||
+	    names->nr_text_bytes > TEXT_BYTES_MAX)
 		forget_all(names);
 	names->nr_calls++;
 	make_room(names, nr);
@@ -430,6 +457,7 @@ void php_names_find(struct php_names *names, const struct php *php, struct space
 		if (!at->is_function)
 			continue;
 		function = &names->functions[at->row];
+		at->number = function->number;
 		if (function->seen_in != names->nr_calls)
 			add_texts(&search, function);
 		function->seen_in = names->nr_calls;
@@ -437,8 +465,10 @@ void php_names_find(struct php_names *names, const struct php *php, struct space
 	}
 	space_read_pieces(space, names->pieces, names->nr_pieces);
 	for (size_t i = 0; i < nr; i++) {
-		const struct looked_at *at = &names->looked_at[i];
+		struct looked_at *at = &names->looked_at[i];
 
+		/* What had the row before another frame's function did is not known any longer. */
+		at->is_function &= names->functions[at->row].number == at->number;
 		if (at->is_function)
 			check_texts(names, &names->functions[at->row]);
 		places[i] = place_of(&search, at);

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "mapping/module.h"
 #include "mapping/space.h"
+#include "script/php_names.h"
 #include "script/php_text.h"
 #include "snapshot/wanted.h"
 #include "tests/unit/made_php.h"
@@ -345,4 +346,81 @@ TEST(script_php, texts_are_proved_by_their_hash)
 	text.length = 5;
 	text.characters[2] = '\0';
 	assert_true(reads(&text, "Bn"));
+}
+
+/* --- names, in the memory of this process --- */
+
+/* An object of a function, as it is in PHP 8.2. */
+struct made_method {
+	uint64_t type;
+	const struct made_text *name;
+	const void *scope;
+	uint64_t unused[7];
+	uint32_t nr_oplines;
+	uint32_t more;
+	const void *oplines;
+	uint64_t rest[7];
+	const struct made_text *file;
+	uint32_t first_line, last_line;
+};
+
+static const struct made_text class_names[] = {{1, 6, 0, 1, "A"}, {1, 6, 0, 1, "B"}},
+			      method_name = {1, 6, 0, 4, "step"}, file_name = {1, 6, 0, 5, "t.php"};
+
+static struct made_method method_of(const void *scope, const void *oplines)
+{
+	return (struct made_method){.type = PHP_FUNCTION_SCRIPT,
+				    .name = &method_name,
+				    .scope = scope,
+				    .nr_oplines = 2,
+				    .oplines = oplines,
+				    .file = &file_name,
+				    .first_line = 3,
+				    .last_line = 9};
+}
+
+/* The places of two functions' first instructions. */
+static void find_two(const struct made_method *methods, struct php_names *names,
+		     struct space *space, struct script_place *places)
+{
+	const struct php php = {.layout = php_layout_of("8.2")};
+	struct snapshot snapshot = {0};
+	struct script_frame frames[2];
+
+	memcpy(snapshot_add_region(&snapshot, (uintptr_t)methods, 2 * sizeof(*methods)), methods,
+	       2 * sizeof(*methods));
+	for (int i = 0; i < 2; i++)
+		frames[i] = (struct script_frame){.code = (uintptr_t)&methods[i],
+						  .instruction = (uintptr_t)methods[i].oplines};
+	php_names_find(names, &php, space, &snapshot, frames, 2, places);
+	snapshot_release(&snapshot);
+}
+
+TEST(script_php, methods_with_the_same_instructions_are_told_apart)
+{
+	struct module_table *modules = module_table_new();
+	struct space *space = space_new(modules, getpid());
+	struct php_names *names = php_names_new();
+	const struct made_text *classes[2][2] = {{NULL, &class_names[0]}, {NULL, &class_names[1]}};
+	uint32_t oplines[16] = {[6] = 5};
+	/* A method of a trait, in two classes. */
+	struct made_method methods[] = {method_of(classes[0], oplines),
+					method_of(classes[1], oplines)};
+	struct script_place places[2];
+
+	assert_int_equal(sizeof(methods[0]), 168);
+	find_two(methods, names, space, places);
+	assert_string_equal(places[0].name, "A::step");
+	assert_int_equal(places[0].line, 5);
+	assert_string_equal(places[1].name, "B::step");
+	/* No two that are there at once are so: the former is none, or no longer. */
+	methods[1].scope = classes[0];
+	methods[1].first_line = 4;
+	find_two(methods, names, space, places);
+	assert_null(places[0].name);
+	assert_string_equal(places[1].name, "A::step");
+	assert_int_equal(places[1].first_line, 4);
+	php_names_free(names);
+	space_free(space);
+	module_table_free(modules);
 }
