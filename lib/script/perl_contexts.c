@@ -6,10 +6,10 @@
 #include "script/perl_layout.h"
 #include "script/perl_reader.h"
 #include "snapshot/snapshot.h"
+#include "snapshot/wanted.h"
 
 /* A stack for each sort, each operator that is overloaded, and so on, that runs. */
-#define STACKS_MAX   64
-#define CONTEXTS_MAX 4096
+#define STACKS_MAX 64
 /* Some more than are in use are wanted: the next sample may be deeper. */
 #define CONTEXTS_SLACK 4
 
@@ -60,7 +60,9 @@ static bool enter_stack(struct perl_contexts *contexts, uint64_t at)
 	contexts->type = perl_int(stack, layout->type);
 	if (contexts->index < -1 || !perl_is_address(contexts->contexts))
 		return fail(contexts, SCRIPT_TORN);
-	if (contexts->index >= CONTEXTS_MAX)
+	/* More than so many bytes are never copied. */
+	contexts->nr_bytes += ((uint64_t)contexts->index + 1) * nr_bytes;
+	if (contexts->nr_bytes > WANTED_BYTES_MAX)
 		return fail(contexts, SCRIPT_TOO_DEEP);
 	if (contexts->reader->wants_all && contexts->index >= 0)
 		perl_want(contexts->reader, contexts->contexts,

@@ -41,6 +41,7 @@ struct perl_contexts {
 	int32_t sub_index;	/* of the next one of a sub, format or eval */
 	int32_t type;		/* of the stack */
 	unsigned int nr_stacks; /* so far */
+	uint64_t nr_bytes;	/* of their contexts */
 	enum script_outcome outcome;
 };
 

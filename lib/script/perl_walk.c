@@ -325,8 +325,8 @@ bool perl_find_missing(const struct perl *perl, uint64_t interpreter,
 	struct perl_reader reader = {.snapshot = snapshot, .wanted = missing};
 	struct perl_contexts contexts;
 	struct perl_context context;
+	uint64_t statement, last_code = 0, last_statement = 0;
 	struct state state;
-	uint64_t statement;
 
 	if (!interpreter)
 		interpreter = perl_find_thread(perl, snapshot, read_copied, &reader);
@@ -336,8 +336,12 @@ bool perl_find_missing(const struct perl *perl, uint64_t interpreter,
 	statement = state.statement;
 	perl_contexts_begin(&contexts, &reader, perl->layout, state.stack);
 	while (perl_contexts_next(&contexts, &context)) {
-		want_objects(&reader, perl->layout, context.code, statement,
-			     state.phase != MAIN_IS_RUNNING);
+		/* A sub that calls itself is looked at once. */
+		if (context.code != last_code || statement != last_statement)
+			want_objects(&reader, perl->layout, context.code, statement,
+				     state.phase != MAIN_IS_RUNNING);
+		last_code = context.code;
+		last_statement = statement;
 		statement = context.statement;
 	}
 	if (contexts.outcome == SCRIPT_PROVED)

@@ -11,7 +11,8 @@
 #include "script/php_text.h"
 #include "snapshot/snapshot.h"
 
-#define FRAMES_MAX  16384
+/* More than those of 80 bytes each that the memory for a walk has room for, and generators. */
+#define FRAMES_MAX  4096
 #define ADDRESS_MAX (UINT64_C(1) << 56)
 /* A page has 256 KiB, unless a single frame needs more. */
 #define PAGES_MAX	  16
@@ -41,8 +42,9 @@ struct php_walk {
 	size_t native; /* the first that may have the next frame */
 	struct page pages[PAGES_MAX];
 	size_t nr_pages;
-	uint64_t bottom;      /* where the first frame of the stack is */
-	size_t nr_generators; /* that were read */
+	uint64_t nr_used_bytes; /* of all pages */
+	uint64_t bottom;	/* where the first frame of the stack is */
+	size_t nr_generators;	/* that were read */
 	bool has_fiber;
 	uint64_t current, before_exception;
 	size_t loop;	   /* the native frame of the entry that is walked */
@@ -133,6 +135,11 @@ static enum script_outcome add_page(struct php_walk *walk, uint64_t at, uint64_t
 	    top % sizeof(uint64_t))
 		return SCRIPT_TORN;
 	nr_used = top - at;
+	/* Else the thread would stay stopped for parts of a stack that can never be copied whole.
+	 */
+	walk->nr_used_bytes += nr_used;
+	if (walk->nr_used_bytes > WANTED_BYTES_MAX)
+		return SCRIPT_TOO_DEEP;
 	nr_bytes = walk->nr_pages ? nr_used : min_u64(nr_used + PAGE_SLACK_BYTES, end - at);
 	if (walk->out)
 		outcome = want(walk, at, nr_bytes);

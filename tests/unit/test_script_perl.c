@@ -223,6 +223,11 @@ TEST(script_perl, what_contradicts_itself_is_refused)
 	put_word(made.stacks[1], 16, at_of(made.stacks[1]));
 	NATIVES(&made, OTHER, PERL_RUNOPS, PERL_RUN, OTHER);
 	assert_int_equal(walk_of(&walk), SCRIPT_TOO_DEEP);
+	/* More contexts than are ever copied. */
+	made_perl_begin(&made);
+	NATIVES(&made, OTHER, PERL_RUNOPS, PERL_RUN, OTHER);
+	put_int(made.stacks[0], 32, (int32_t)(WANTED_BYTES_MAX / 104));
+	assert_int_equal(walk_of(&walk), SCRIPT_TOO_DEEP);
 	/* Another function runs its operations. */
 	made_perl_begin(&made);
 	put_word(made.interpreter, 2288, RUNOPS + 1);

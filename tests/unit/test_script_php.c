@@ -302,6 +302,26 @@ TEST(script_php, each_copy_shows_where_the_next_is)
 	made_php_release(&part);
 }
 
+TEST(script_php, nothing_of_a_stack_that_is_too_large_is_missing)
+{
+	struct wanted_memory missing = {.nr = 0};
+	struct script_walk found = {0};
+	struct made_php made;
+
+	made_php_init(&made);
+	made_php_put(&made, made.frames[MADE_INNER] + made.php.layout->frame.function,
+		     MADE_FUNCTIONS + 0x10000);
+	assert_true(php_find_missing(&made.php, &made.snapshot, &missing));
+	missing = (struct wanted_memory){.nr = 0};
+	made_php_put(&made, MADE_PAGE + 8, MADE_PAGE + 2 * WANTED_BYTES_MAX);
+	made_php_put(&made, MADE_GLOBALS + made.php.layout->globals.stack_top,
+		     MADE_PAGE + WANTED_BYTES_MAX + 8);
+	assert_int_equal(walk(&made, &found), SCRIPT_TOO_DEEP);
+	assert_false(php_find_missing(&made.php, &made.snapshot, &missing));
+	script_walk_release(&found);
+	made_php_release(&made);
+}
+
 struct made_text {
 	uint32_t nr_users, type;
 	uint64_t hash, length;
