@@ -200,7 +200,7 @@ static void look_for_interpreter(struct script_process *process, const struct un
 	}
 }
 
-void script_process_find(struct script_process *process)
+static void find_mapped(struct script_process *process, bool has_links)
 {
 	size_t nr = space_nr_mappings(process->space);
 
@@ -213,14 +213,19 @@ void script_process_find(struct script_process *process)
 		known = row_of(process->modules, mapping->module);
 		if (!known->is_known)
 			look_at(known, image_of(process, mapping));
-		if (known->runtime)
+		if (known->runtime && (!has_links || known->runtime->find_links))
 			recognise(process, known, mapping);
 	}
 }
 
+void script_process_find(struct script_process *process)
+{
+	find_mapped(process, false);
+}
+
 void script_process_look(struct script_process *process)
 {
-	script_process_find(process);
+	find_mapped(process, true);
 	/* Its loader may not have prepared it yet. */
 	if (!process->facts)
 		process->runtime = NULL;

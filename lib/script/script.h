@@ -44,11 +44,12 @@ const char *script_process_problem(const struct script_process *process);
 bool script_process_has_own_code(const struct script_process *process);
 
 /*
- * Look for an interpreter in all that the process has mapped, though none was on a stack so far.
- * One that cannot be recognised yet is looked for again by walks.
+ * Look for an interpreter whose threads find their frames themselves in all that the process has
+ * mapped, though none was on a stack so far: others, which the process may have mapped without
+ * running them, are found by walks. One that cannot be recognised yet is looked for again by those.
  */
 void script_process_look(struct script_process *process);
-/* The same for a process that has run for a while: one that is not read is found, too. */
+/* Look for any, in a process that has run for a while: one that is not read is found, too. */
 void script_process_find(struct script_process *process);
 /*
  * How a thread of the process itself finds its frames; false: that is not known, or it has no

@@ -13,6 +13,7 @@ import unittest
 from live import LiveCase
 from profc import Recorder, attach_to_count, profc, record
 from pythons import VERSIONS, pythons
+from targets import need
 
 # It does not free them in the end. Until profc has told the program how its frames are linked none have
 # functions, which takes a moment on busy CPUs.
@@ -150,6 +151,24 @@ while time.monotonic() < end:
     keep()
     time.sleep(0.002)
 os._exit(0)
+"""
+
+
+# Libraries that are loaded later are below others, and so are found first.
+BOTH = r"""
+#include <dlfcn.h>
+int main(void)
+{
+	void *python = dlopen("libpython3.11.so.1.0", RTLD_NOW | RTLD_GLOBAL);
+	void (*begin)(void) = python ? (void (*)(void))dlsym(python, "Py_Initialize") : 0;
+	int (*run)(const char *) = python ? (int (*)(const char *))dlsym(python, "PyRun_SimpleString") : 0;
+
+	if (!begin || !run || !dlopen("libperl.so.5.36", RTLD_NOW | RTLD_GLOBAL))
+		return 1;
+	begin();
+	return run("import time\nprint('ready', flush=True)\nend = time.time() + 20\n"
+		   "while time.time() < end: [bytes(3000) for i in range(100)]; time.sleep(0.001)\n");
+}
 """
 
 
@@ -396,6 +415,23 @@ class ScriptMemory(LiveCase):
                 # Before it was told how to find them, the program has copied none.
                 others = sum(one[0] for place, one in left.items() if not place)
                 self.assertLess(others, 60000 * 40)
+
+    def test_of_a_program_that_has_perl_as_well(self):
+        """As editors do that can run scripts of both: what it does not run does not hide what it does."""
+        need("gcc")
+        source, program = self.path("both.c"), self.path("both")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(BOTH)
+        subprocess.run(["gcc", source, "-o", program, "-ldl"], check=True)
+        process = subprocess.Popen([program], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        if not process.stdout.readline():
+            self.skipTest("there are no libraries of Python 3.11 and Perl 5.36")
+        recording = attach_to_count(self.directory, process.pid, "--mem=64K", "--no-cpu", "-d", "1")
+        counters = self.counters(recording)
+        self.assertEqual(counters.get("script_read_Python_3.11"), 1, counters)
+        self.assertGreater(counters["script_blocks_proved"], 0)
 
     def test_the_interpreter_s_own_functions_are_shown_on_request(self):
         recording = next(self.for_each(CACHE, "--mem=64K", "--no-cpu"))
