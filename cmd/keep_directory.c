@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/output_place.h"
 #include "profile/profile.h"
 
 #define SUFFIX ".data"
@@ -71,9 +72,13 @@ void keep_directory_release(struct keep_directory *directory)
 int keep_directory_make(const struct keep_directory *directory, struct err *err)
 {
 	struct stat found;
+	int status;
 
 	if (mkdir(directory->path, 0700) < 0 && errno != EEXIST)
 		return err_sys(err, "cannot make the directory %s", directory->path);
+	status = output_place_check_directory(directory->path, err);
+	if (status < 0)
+		return status;
 	if (stat(directory->path, &found) < 0)
 		return err_sys(err, "cannot use %s", directory->path);
 	if (!S_ISDIR(found.st_mode)) {

@@ -87,6 +87,19 @@ int output_place_check(const char *path, struct err *err)
 	return 0;
 }
 
+int output_place_check_directory(const char *path, struct err *err)
+{
+	struct stat found;
+
+	if (lstat(path, &found) < 0 || directory_kind_of(path) != DIRECTORY_SHARED)
+		return 0;
+	if (S_ISLNK(found.st_mode))
+		return refuse(path, "it is a symbolic link", err);
+	if (found.st_uid != 0 && found.st_uid != geteuid())
+		return refuse(path, "it belongs to another user", err);
+	return 0;
+}
+
 int output_place_flags(const char *path)
 {
 	return directory_kind_of(path) == DIRECTORY_OWN ? 0 : O_NOFOLLOW;

@@ -25,6 +25,11 @@ bool output_place_is_busy(const char *path);
  */
 int output_place_check(const char *path, struct err *err);
 /*
+ * ERR_PERMISSION: this directory, which files are to be written to and removed from, is in one that
+ * others may write to, such as /tmp, and is another user's or a symbolic link. 0 if there is none.
+ */
+int output_place_check_directory(const char *path, struct err *err);
+/*
  * Open for writing a file that is not regular, such as /dev/null or a FIFO, which may block; never
  * through a link that others may have made. A descriptor, or a failure.
  */

@@ -306,6 +306,24 @@ class FlightRecorder(LiveCase):
         self.assertLess({own, link, *foreign}, left)
         self.assertEqual(len(left), len(foreign) + 3)
 
+    @unittest.skipUnless(os.geteuid() == 0, "needs root, to give a directory away")
+    def test_a_directory_that_another_user_prepared_is_refused(self):
+        shared, own = self.path("shared"), self.path("own")
+        os.mkdir(shared)
+        os.mkdir(own)
+        os.chmod(shared, 0o1777)
+        os.mkdir(f"{shared}/foreign")
+        os.chown(f"{shared}/foreign", 65534, 65534)
+        os.symlink(own, f"{shared}/link")
+        for name, words in (("foreign", "it belongs to another user"),
+                            ("link", "it is a symbolic link")):
+            done = profc("record", "--keep", "2s", "-o", f"{shared}/{name}", "--", "true",
+                         status=125)
+            self.assertIn(f"cannot write {shared}/{name}: {words}, in a directory", done.stderr)
+        profc("record", "--keep", "2s", "-o", f"{shared}/made", "--", "true")
+        profc("record", "--keep", "2s", "-o", f"{shared}/made", "--", "true")
+        profc("record", "--keep", "2s", "-o", shared, "--", "true")
+
     def test_a_full_disk_is_said_and_survived(self):
         unshare, path = need("unshare"), self.path("small")
         os.mkdir(path)
