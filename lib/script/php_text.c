@@ -49,6 +49,8 @@ bool php_text_read(const struct php_layout *layout, const struct snapshot *snaps
 	if ((type & TYPE_MASK) != TYPE_TEXT || !length || length > TEXT_BYTES_MAX ||
 	    !read_both(snapshot, space, at + layout->text_head, bytes + HEAD_BYTES, length))
 		return false;
+	if (!bytes[HEAD_BYTES])
+		return false;
 	if (hash && hash != hash_of((const char *)bytes + HEAD_BYTES, length))
 		return false;
 	*text = (struct php_text){
@@ -64,7 +66,8 @@ bool php_text_read(const struct php_layout *layout, const struct snapshot *snaps
 bool php_text_agrees(const struct php_text *text, const uint8_t *bytes)
 {
 	/* Before its length are the number of its users, and a hash that may come later. */
-	return text->hash == lasting_hash(LASTING_HASH_BEGIN, bytes + HEAD_BYTES - sizeof(uint64_t),
+	return text->text &&
+	       text->hash == lasting_hash(LASTING_HASH_BEGIN, bytes + HEAD_BYTES - sizeof(uint64_t),
 					  text->nr_bytes - (HEAD_BYTES - sizeof(uint64_t)));
 }
 

@@ -6,10 +6,16 @@
  * first region is the native stack.
  */
 #include <assert.h>
+#include <limits.h>
+#include <stdlib.h>
 
+#include "base/alloc.h"
 #include "base/cursor.h"
 #include "base/err.h"
+#include "mapping/module.h"
+#include "mapping/space.h"
 #include "script/php.h"
+#include "script/php_names.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/snapshot_save.h"
 
@@ -81,6 +87,25 @@ static void check(const struct input *input, enum script_outcome outcome,
 	check_wanted(&walk->wanted);
 }
 
+/* Of a process that does not exist: there is only what the snapshot has. */
+static void name(const struct input *input, const struct script_walk *walk)
+{
+	struct script_place *places = xcalloc(walk->nr_frames + 1, sizeof(*places));
+	struct module_table *modules = module_table_new();
+	struct space *space = space_new(modules, INT_MAX);
+	struct php_names *names = php_names_new();
+
+	for (int i = 0; i < 2; i++)
+		php_names_find(names, &input->php, space, &input->snapshot, walk->frames,
+			       walk->nr_frames, places);
+	for (size_t i = 0; i < walk->nr_frames; i++)
+		assert(!places[i].name || (*places[i].name && *places[i].file));
+	php_names_free(names);
+	space_free(space);
+	module_table_free(modules);
+	free(places);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes)
 {
 	struct cursor in = cursor_over(bytes, nr_bytes);
@@ -95,6 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes)
 		check(&input,
 		      php_walk(&input.php, &input.snapshot, input.natives, input.nr_natives, &walk),
 		      &walk);
+		name(&input, &walk);
 	}
 	script_walk_release(&walk);
 	snapshot_release(&input.snapshot);

@@ -366,6 +366,8 @@ TEST(script_php, texts_are_proved_by_their_hash)
 	text.length = 5;
 	text.characters[2] = '\0';
 	assert_true(reads(&text, "Bn"));
+	text.characters[0] = '\0';
+	assert_false(reads(&text, ""));
 }
 
 /* --- names, in the memory of this process --- */
