@@ -200,11 +200,12 @@ static void print_trigger(struct info *info)
 		    strncmp(text, prefix, sizeof(prefix) - 1) != 0)
 			continue;
 		escape_terminal(&info->text, text + sizeof(prefix) - 1);
-		buf_printf(&info->text, " at %.3fs, of a flight recorder that had run for ",
-			   (double)at_ns / (double)NS_PER_SEC);
-		append_weight(&info->text, METRIC_WALL, profile_counter(profile, "recorder_ns"));
-		buf_append_str(&info->text, ": losses and costs are of all that time");
+		buf_printf(&info->text, ", at %.3fs", (double)at_ns / (double)NS_PER_SEC);
 		fact(info, "trigger");
+		buf_append_str(&info->text, "a flight recorder, which had run for ");
+		append_weight(&info->text, METRIC_WALL, profile_counter(profile, "recorder_ns"));
+		buf_append_str(&info->text, "; losses and costs are of all that time");
+		fact(info, "recorder");
 		return;
 	}
 }

@@ -58,7 +58,7 @@ class FlightRecorder(LiveCase):
         info = self.info(recording)
         self.assertIn("trigger:" + text, [mark["text"] for mark in info["marks"]])
         line = next(line for line in recording.info().splitlines() if line.startswith("trigger "))
-        self.assertTrue(line.split(None, 1)[1].startswith(text + " at "), line)
+        self.assertTrue(line.split(None, 1)[1].startswith(text + ", at "), line)
         self.assertEqual(os.stat(recording.path).st_mode & 0o777, 0o600)
         self.assertTrue(info["complete"])
         return info
