@@ -266,6 +266,27 @@ TEST_WITH(struct made *made, jit_names, files_older_than_the_process_are_refused
 	assert_int_equal(made->profile->jit.nr_names, 0);
 }
 
+/* It may have been seen at a place a moment before both ended. */
+TEST_WITH(struct made *made, jit_names, a_child_that_ends_with_its_parent_has_its_names)
+{
+	const pid_t child = 0x7ffffff0; /* no process has it */
+	char jit[] = "[jit]";
+	const struct module module = {
+		.kind = MODULE_KIND_JIT, .path = jit, .owner_pid = child, .fd = -1};
+	struct code_address where = {.address = PLACE};
+	struct frame_id frame;
+
+	profile_add_process(made->profile,
+			    &(struct profile_process){.pid = getpid(), .parent = PROCESS_NONE});
+	profile_add_process(made->profile, &(struct profile_process){.pid = child, .parent = 0});
+	write_map(made->path, "7f0000001000 10 jitted\n", O_TRUNC);
+	where.module = module_table_intern(made->profile->modules, &module);
+	frame = profile_intern_frame(made->profile, where);
+	jit_names_end(made->names, getpid());
+	jit_names_end(made->names, child);
+	assert_string_equal(name_of(made, frame), "jitted");
+}
+
 TEST_WITH(struct made *made, jit_names, other_users_files_are_refused)
 {
 	if (geteuid() != 0)
