@@ -116,6 +116,31 @@ static void print_when(struct info *info)
 	fact(info, "recorded");
 }
 
+/* What a file of a flight recorder was written upon; NULL: it is none. */
+static const char *trigger_of(const struct profile *profile)
+{
+	static const char prefix[] = PROFILE_TRIGGER_MARK;
+	uint64_t at_ns = profile_counter(profile, "trigger_ns");
+
+	/* Of several at the end, the last one is that of the file. */
+	for (size_t i = profile->nr_marks; i-- > 0;) {
+		const char *text = profile_str(profile, profile->marks[i].text);
+
+		if (profile->marks[i].time_ns == at_ns &&
+		    strncmp(text, prefix, sizeof(prefix) - 1) == 0)
+			return text + sizeof(prefix) - 1;
+	}
+	return NULL;
+}
+
+/* Was the file written by a trigger that is none of the end? */
+static bool is_written_meanwhile(const struct profile *profile)
+{
+	const char *trigger = trigger_of(profile);
+
+	return trigger && strncmp(trigger, "exit", 4) != 0 && strncmp(trigger, "crash", 5) != 0;
+}
+
 static void print_how_it_ended(struct info *info)
 {
 	const struct profile_meta *meta = &info->profile->meta;
@@ -123,6 +148,9 @@ static void print_how_it_ended(struct info *info)
 
 	if (!meta->complete)
 		buf_append_str(&info->text, "incomplete: the recording did not finish");
+	else if (status == -1 && is_written_meanwhile(info->profile))
+		buf_append_str(&info->text,
+			       "the file ends after its trigger; the recorder went on");
 	else if (meta->attached)
 		buf_append_str(&info->text, "detached");
 	else if (status == -1)
@@ -188,26 +216,19 @@ static void print_frequency(struct info *info)
 /* The file of a flight recorder: it has a mark at the moment of its trigger. */
 static void print_trigger(struct info *info)
 {
-	static const char prefix[] = PROFILE_TRIGGER_MARK;
 	const struct profile *profile = info->profile;
+	const char *trigger = trigger_of(profile);
 	uint64_t at_ns = profile_counter(profile, "trigger_ns");
 
-	/* Of several at the end, the last one is that of the file. */
-	for (size_t i = profile->nr_marks; i-- > 0;) {
-		const char *text = profile_str(profile, profile->marks[i].text);
-
-		if (profile->marks[i].time_ns != at_ns ||
-		    strncmp(text, prefix, sizeof(prefix) - 1) != 0)
-			continue;
-		escape_terminal(&info->text, text + sizeof(prefix) - 1);
-		buf_printf(&info->text, ", at %.3fs", (double)at_ns / (double)NS_PER_SEC);
-		fact(info, "trigger");
-		buf_append_str(&info->text, "a flight recorder, which had run for ");
-		append_weight(&info->text, METRIC_WALL, profile_counter(profile, "recorder_ns"));
-		buf_append_str(&info->text, "; losses and costs are of all that time");
-		fact(info, "recorder");
+	if (!trigger)
 		return;
-	}
+	escape_terminal(&info->text, trigger);
+	buf_printf(&info->text, ", at %.3fs", (double)at_ns / (double)NS_PER_SEC);
+	fact(info, "trigger");
+	buf_append_str(&info->text, "a flight recorder, which had run for ");
+	append_weight(&info->text, METRIC_WALL, profile_counter(profile, "recorder_ns"));
+	buf_append_str(&info->text, "; losses and costs are of all that time");
+	fact(info, "recorder");
 }
 
 static void print_totals(struct info *info)

@@ -323,6 +323,21 @@ TEST(info, says_how_it_ended)
 	profile_free(profile);
 }
 
+TEST(info, says_that_a_flight_recorder_went_on)
+{
+	struct profile *profile = made_up();
+
+	profile->meta.exit_status = -1;
+	profile_set_counter(profile, "trigger_ns", 77);
+	profile_add_mark(profile, 77, PROFILE_TRIGGER_MARK "cpu>90%/2s");
+	check_end(profile, "the file ends after its trigger; the recorder went on\n");
+	profile->meta.attached = true;
+	check_end(profile, "the file ends after its trigger; the recorder went on\n");
+	profile_add_mark(profile, 77, PROFILE_TRIGGER_MARK "exit");
+	check_end(profile, "detached\n");
+	profile_free(profile);
+}
+
 TEST(info, json_of_marks_and_of_what_is_not_known)
 {
 	struct profile *profile = made_up();
