@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/source_path.h"
 #include "calltree/expand.h"
@@ -43,6 +44,20 @@ static bool mark_labels(const struct expansion *expansion, const char *name, con
 	return any;
 }
 
+/* Names of functions have such characters: {closure}, (main), operator[]. */
+static void hint_as_text(struct err *err, const char *name)
+{
+	struct buf text = {0};
+
+	for (; *name; name++) {
+		if (strchr("\\^.[$()|*+?{", *name))
+			buf_append_byte(&text, '\\');
+		buf_append_byte(&text, (uint8_t)*name);
+	}
+	err_hint(err, "a backslash makes a character stand for itself: '%s'", buf_str(&text));
+	buf_release(&text);
+}
+
 static int mark_matching(const struct expansion *expansion, const char *name, bool *wanted,
 			 struct err *err)
 {
@@ -53,10 +68,12 @@ static int mark_matching(const struct expansion *expansion, const char *name, bo
 
 	if (status) {
 		regerror(status, &regex, why, sizeof(why));
-		return err_set(err, ERR_INVALID,
-			       "no function is called '%s', and it is not a "
-			       "valid regular expression: %s",
-			       name, why);
+		err_set(err, ERR_INVALID,
+			"no function is called '%s', and it is not a "
+			"valid regular expression: %s",
+			name, why);
+		hint_as_text(err, name);
+		return ERR_INVALID;
 	}
 	any = mark_labels(expansion, name, &regex, wanted);
 	regfree(&regex);

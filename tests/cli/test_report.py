@@ -165,6 +165,13 @@ class Trees(Made):
         self.assertIn("'nowhere_at_all'", done.stderr)
         self.assertEqual(done.stdout, "")
 
+    def test_characters_of_a_name_may_be_meant_themselves(self):
+        """A name of PHP, shortened by the user, is no regular expression."""
+        done = profc("report", "-i", self.data, "--callees", "{closure}", status=1)
+        self.assertIn("not a valid regular expression", done.stderr)
+        self.assertIn(r"hint: a backslash makes a character stand for itself: '\{closure}'",
+                      done.stderr)
+
 
 class Counts(Made):
     SIZE = (10000, 1000, 3, 200)
