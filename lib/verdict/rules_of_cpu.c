@@ -199,7 +199,8 @@ static bool is_of_library(const struct facts *facts, uint32_t label)
 
 /*
  * The command shows the lines of the function if they are known and not of the C library, else its
- * callers; if it has no name, its instructions.
+ * callers; if it has no name, its instructions. The functions of a script say more than those of
+ * its interpreter.
  */
 static void command_function(struct buf *out, const struct facts *facts)
 {
@@ -207,7 +208,9 @@ static void command_function(struct buf *out, const struct facts *facts)
 	const struct function *function = label_function(facts->expansion, label);
 	struct buf word = {0};
 
-	if (is_of_probes(facts, label) || !facts_append_word(&word, facts, label))
+	if (runtime_of(facts, label) && has_script_callers(facts, label))
+		buf_append_str(out, "report --by script");
+	else if (is_of_probes(facts, label) || !facts_append_word(&word, facts, label))
 		buf_append_str(out, "report --tree");
 	else if (label_is_nameless(facts->expansion, label) || !function)
 		buf_printf(out, "annotate --asm %s", buf_str(&word));
@@ -415,9 +418,12 @@ static void describe_path(struct buf *out, const struct facts *facts)
 static void command_path(struct buf *out, const struct facts *facts)
 {
 	struct hot_path path = path_of(facts);
+	uint32_t last = path.labels[path.nr - 1];
 	struct buf word = {0};
 
-	if (facts_append_word(&word, facts, path.labels[path.nr - 1]))
+	if (label_is_script(facts->expansion, last))
+		buf_append_str(out, "report --by script");
+	else if (facts_append_word(&word, facts, last))
 		buf_printf(out, "report --callees %s", buf_str(&word));
 	else
 		buf_append_str(out, "report --tree");

@@ -159,6 +159,32 @@ TEST(verdict, a_path_counts_where_no_function_does)
 		      "profc report --callees scan");
 }
 
+/* Its functions, each with the native code that it called, say more than those of the interpreter.
+ */
+TEST(verdict, functions_of_a_script_have_a_table_of_their_own)
+{
+	struct made made = begin();
+
+	run(&made, "_start;main;app.py!run@app.py:9;php8.2!sort", 120);
+	run(&made, "_start;main;app.py!run@app.py:7;php8.2!number", 20);
+	expect(&made, "1.40 s: 100.0% on a CPU: 85.7% in run > sort\n"
+		      "profc report --by script");
+	made = begin();
+	run(&made, "_start;main;app.py!run@app.py:9;libc.so.6!memcpy", 120);
+	run(&made, "_start;main;app.py!run@app.py:7;php8.2!number", 20);
+	expect(&made, "1.40 s: 100.0% on a CPU: 85.7% in run > memcpy\n"
+		      "profc report --callers memcpy");
+	made = begin();
+	for (int i = 0; i < 20; i++) {
+		char stack[64];
+
+		snprintf(stack, sizeof(stack), "_start;main;app.py!run@app.py:9;php8.2!small%d", i);
+		run(&made, stack, 5);
+	}
+	expect(&made, "1.00 s: 100.0% on a CPU: 100.0% below run\n"
+		      "profc report --by script");
+}
+
 /* Called from two of its lines, and by itself. */
 TEST(verdict, a_path_has_all_calls_of_a_function)
 {
