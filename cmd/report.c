@@ -383,9 +383,10 @@ static int print_flat_text(const struct report_request *request, const struct fl
 			   const struct report_form *form)
 {
 	const struct weights *weights = flat->weights;
-	const struct view view = view_of(form);
+	struct view view = view_of(form);
 	struct pager pager;
 
+	view.of_scripts = request->keys.first == BY_SCRIPT;
 	pager_begin(&pager, !form->view->no_pager);
 	if (request->is_plain && is_of_all(weights->selection))
 		print_verdict(flat, request->weigh.input, &view, &pager.sink);

@@ -26,6 +26,7 @@ struct view {
 	enum name_style names; /* of functions */
 	enum time_unit unit;
 	uint64_t rate_ns; /* not 0: the time of counts, which are then shown per second */
+	bool of_scripts;  /* rows are functions of scripts: names of native code are not needed */
 	/*
 	 * The columns that tables keep however narrow they are, see flat_check_columns(); or NULL.
 	 */

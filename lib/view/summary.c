@@ -882,6 +882,8 @@ void summary_print_notes(const struct weights *weights, const struct view *view,
 	bool any = false;
 
 	for (size_t i = 0; i < ARRAY_SIZE(notes); i++) {
+		if (view->of_scripts && notes[i] == note_nameless)
+			continue;
 		notes[i](weights, &note);
 		if (note.nr_bytes == 0)
 			continue;

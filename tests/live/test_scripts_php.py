@@ -127,6 +127,9 @@ class Php(LiveCase):
             self.assertEqual(row["file"], path if line else None, row)
             half = 100 * row["total_ci_pct"] * recording.report()["total_ns"] / whole / 100
             self.assertWithin(100 * row["total_ns"] / whole, share, max(2, 1.5 * half), name)
+        # The functions of PHP itself, which has no debug information, are in none of the rows.
+        self.assertNotIn("without symbols",
+                         profc("report", "-i", recording.path, "--by", "script").stdout)
         # The time is the kernel's, with the frames and without.
         self.assertEqual(recording.report("--native")["total_ns"], recording.report()["total_ns"])
         counters = self.counters(recording)
