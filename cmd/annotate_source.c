@@ -347,6 +347,60 @@ static void note_unknown_lines(const struct annotation *annotation, const struct
 	buf_release(&text);
 }
 
+/* The module of a script, by its path; NULL: the file is none. */
+static const struct module *script_of(const struct profile *profile, const char *path)
+{
+	for (uint32_t i = 0; i < module_table_nr(profile->modules); i++) {
+		const struct module *module =
+			module_table_get(profile->modules, (struct module_id){i});
+
+		if (module->kind == MODULE_KIND_SCRIPT && strcmp(module->path, path) == 0)
+			return module;
+	}
+	return NULL;
+}
+
+/* Is this the stack of native code that a function of the script has called? */
+static bool is_called_by(const struct profile *profile, const struct module *script,
+			 struct stack_id stack)
+{
+	bool is_native = false;
+
+	for (; stack.v != STACK_EMPTY.v; stack = stack_trie_parent(profile->stacks, stack)) {
+		struct frame_id frame = stack_trie_frame(profile->stacks, stack);
+		const struct module *module =
+			module_table_get(profile->modules, profile->frames[frame.v].where.module);
+
+		if (module->kind == MODULE_KIND_SCRIPT)
+			return is_native && module == script;
+		is_native = true;
+	}
+	return false;
+}
+
+/* Else a line that sorts or parses would look as if it took no time. */
+static void note_native_code(const struct annotation *annotation, const struct source_file *file)
+{
+	const struct weights *weights = annotation->source->weights;
+	const struct profile *profile = expansion_of(annotation)->profile;
+	const struct module *script = script_of(profile, profile_str(profile, file->file));
+	struct tally native = {0};
+	struct stack_weight sum;
+	struct buf text = {0};
+
+	for (size_t next = 0; script && weights_next_stack(weights, &next, &sum);) {
+		if (is_called_by(profile, script, sum.stack))
+			tally_add(&native, &sum.tally);
+	}
+	if (!native.weight || tally_percent(&native, &weights->total) < WORTH_A_NOTE_PERCENT)
+		return;
+	append_percent(&text, tally_percent(&native, &weights->total));
+	print_note("%s%% of the time is in native code that %s calls: in the total of its lines, "
+		   "and not in their self; 'profc report --by script,line' adds it to self",
+		   buf_str(&text), module_short_name(script));
+	buf_release(&text);
+}
+
 /* Once for each file, however many of its functions are shown. */
 static void check_sources(const struct annotation *annotation)
 {
@@ -359,6 +413,7 @@ static void check_sources(const struct annotation *annotation)
 			continue;
 		check_page(annotation, &annotation->pages[i]);
 		note_unknown_lines(annotation, annotation->pages[i].listing.file);
+		note_native_code(annotation, annotation->pages[i].listing.file);
 	}
 }
 

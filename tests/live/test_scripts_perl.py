@@ -2,6 +2,7 @@
 """Subs of Perl programs in the stacks, between the native functions that they call."""
 
 import json
+import re
 import shutil
 import subprocess
 import unittest
@@ -133,6 +134,15 @@ class Scripts(LiveCase):
         loop = [line for line in source.splitlines() if line.endswith("$n += $i * $i;")]
         self.assertEqual(len(loop), 1, source)
         self.assertIn(str(LINE_OF_LOOP), loop[0].split())
+        # What Perl's own functions have of it is in the totals of the lines that called them.
+        said = profc("annotate", "-i", recording.path, "--json", path)
+        page = json.loads(said.stdout)
+        report = recording.report("--by", "script,line")
+        whole = sum(row["self_ns"] for row in report["rows"] if row["file"] == path)
+        native = whole - sum(line["self_ns"] for line in page["lines"])
+        found = re.search(r"profc: ([\d.]+)% of the time is in native code that app.pl calls", said.stderr)
+        self.assertTrue(found, said.stderr)
+        self.assertWithin(float(found[1]), 100 * native / report["total_ns"], 0.1, "share")
 
     def test_native_functions_are_between_them(self):
         recording = record(self.directory, [self.perl, self.script(SHARES)])
