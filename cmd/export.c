@@ -52,6 +52,11 @@ static const struct option_row rows[] = {
 	 .argument = "OUT",
 	 .offset = AT(output),
 	 .help = "write to OUT; - is standard output (default)"},
+	{.type = OPTION_FLAG,
+	 .short_name = 'q',
+	 .name = "quiet",
+	 .offset = AT(push.quiet),
+	 .help = "do not say what was written or pushed"},
 	{.type = OPTION_SECTION, .name = "Output"},
 	EXPORT_OPTION_ROWS(struct export_args, values),
 	{.type = OPTION_FLAG,
@@ -88,6 +93,11 @@ static int choose_format(const struct export_args *args, enum export_kind *kind,
 	if (nr == 1)
 		return 0;
 	err_set(err, ERR_INVALID, nr ? "more than one format given" : "no format given");
+	if (!nr && args->push.receiver) {
+		err_hint(err, "--push sends pprof files: profc export --pprof --push %s",
+			 args->push.receiver);
+		return ERR_INVALID;
+	}
 	err_hint(err, "for example: profc export --speedscope -o profile%s",
 		 export_format(EXPORT_SPEEDSCOPE)->extension);
 	return ERR_INVALID;
@@ -199,8 +209,6 @@ static int write_file(enum export_kind kind, const struct profile *profile,
 	long_task_end(task);
 	if (failed)
 		return fail_or_usage_error(&command_export, &err);
-	if (isatty(STDERR_FILENO))
-		print_note("wrote %s", path);
 	return EXIT_DONE;
 }
 
@@ -216,11 +224,15 @@ static int write_output(const struct export_args *args, enum export_kind kind,
 			const struct profile *profile, struct export_options options)
 {
 	struct long_task task;
+	int status;
 
 	options.progress = &task.progress;
 	if (to_stdout(args))
 		return write_stdout(kind, profile, &options, &task);
-	return write_file(kind, profile, &options, args->output, &task);
+	status = write_file(kind, profile, &options, args->output, &task);
+	if (status == EXIT_DONE && !args->push.quiet && isatty(STDERR_FILENO))
+		print_note("wrote %s", args->output);
+	return status;
 }
 
 static int write_profile(const struct export_args *args, enum export_kind kind,

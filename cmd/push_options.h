@@ -12,6 +12,7 @@ struct push_options {
 	const char *receiver;	   /* NULL: nothing is pushed */
 	struct option_list labels; /* NAME=VALUE */
 	const char *header_path;
+	bool quiet; /* say nothing of what was delivered */
 };
 
 // clang-format off

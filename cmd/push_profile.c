@@ -276,7 +276,7 @@ static int report(const struct push_counts *counts, const struct push_target *ta
 	struct err err = ERR_INIT;
 
 	if (!nr_missing) {
-		if (isatty(STDERR_FILENO))
+		if (!target->options->quiet)
 			print_note("pushed %lu profile%s to %s", (unsigned long)counts->nr_added,
 				   counts->nr_added == 1 ? "" : "s", target->options->receiver);
 		return EXIT_DONE;

@@ -24,7 +24,7 @@ int push_profile_add(struct push_spool *spool, const struct push_target *target,
 
 /*
  * Send a profile and wait until it is delivered, with some further attempts if the receiver does
- * not answer. Prints what fails. Returns the status to exit with.
+ * not answer. Prints what fails, or how many files were delivered. Returns the status to exit with.
  */
 int push_profile(const struct push_target *target, const struct profile *profile,
 		 const struct export_options *options, bool all);

@@ -42,7 +42,8 @@ class Pushed(MadeCase):
 class Directories(Pushed):
     def test_have_a_file_for_each_metric(self):
         out = self.path("out/")
-        self.push(out, "--label", "service_name=shop/api", "--label", "hostname=box")
+        done = self.push(out, "--label", "service_name=shop/api", "--label", "hostname=box")
+        self.assertEqual(done.stderr, f"profc: pushed 5 profiles to {out}\n")
         names = sorted(os.listdir(out))
         self.assertEqual([name.split(".")[-3] for name in names],
                          ["alloc", "blocked", "cpu", "live", "runq"])
@@ -53,7 +54,8 @@ class Directories(Pushed):
             with open(path, "rb") as file:
                 pprof = Pprof(file.read())
             self.assertTrue(any(pprof.sums.values()))
-        self.push(out, "--label", "service_name=shop/api", "--label", "hostname=box")
+        done = self.push(out, "--label", "service_name=shop/api", "--label", "hostname=box", "-q")
+        self.assertEqual(done.stderr, "")
         self.assertEqual(sorted(os.listdir(out)), names, "a repeated push makes no other files")
 
     def test_are_made_only_where_the_path_ends_in_a_slash(self):
@@ -121,7 +123,7 @@ class Servers(Pushed):
                                     "X-Scope-OrgID: team\n")
         with Receiver() as receiver:
             done = self.push(f"pyroscope+http://{receiver.address}", "-m", "cpu",
-                             "--push-header-file", path)
+                             "--push-header-file", path, "-q")
         self.assertEqual(done.stderr, "")
         self.assertEqual(receiver.pushes[0].headers["Authorization"], "Bearer secret")
         self.assertEqual(receiver.pushes[0].headers["X-Scope-OrgID"], "team")
@@ -205,6 +207,9 @@ class Refused(Pushed):
                                                 words="line 1 is no header"))
         done = profc("export", "--folded", "-i", self.data, "--push", "x/", status=2)
         self.assertIn("--push needs --pprof", done.stderr)
+        done = profc("export", "-i", self.data, "--push", "x/", status=2)
+        self.assertIn("hint: --push sends pprof files: profc export --pprof --push x/\n",
+                      done.stderr)
 
     def test_a_header_file_that_is_not_there(self):
         done = profc("export", "--pprof", "-i", self.data, "--push", "parca+http://localhost:1",
