@@ -22,11 +22,13 @@ int save_profile_fd(struct profile *profile, int fd, struct err *err)
 }
 
 /* Into the open file, which is finished or discarded. */
-static int save(struct profile *profile, struct output_file *file, struct err *err)
+static int save(struct profile *profile, struct output_file *file, const char *path,
+		struct err *err)
 {
 	int status = save_profile_fd(profile, file->sink.fd, err);
 
 	if (status < 0) {
+		err_prefix(err, "%s", path);
 		output_file_discard(file);
 		return status;
 	}
@@ -35,9 +37,14 @@ static int save(struct profile *profile, struct output_file *file, struct err *e
 
 static int save_to_stdout(struct profile *profile, struct err *err)
 {
+	int status;
+
 	if (isatty(STDOUT_FILENO))
 		return err_set(err, ERR_INVALID, "not writing a profile to a terminal");
-	return save_profile_fd(profile, STDOUT_FILENO, err);
+	status = save_profile_fd(profile, STDOUT_FILENO, err);
+	if (status < 0)
+		err_prefix(err, "standard output");
+	return status;
 }
 
 static int save_to(struct profile *profile, const char *path,
@@ -50,7 +57,7 @@ static int save_to(struct profile *profile, const char *path,
 	if (strcmp(path, "-") == 0)
 		return save_to_stdout(profile, err);
 	status = open_file(&file, path, err);
-	return status < 0 ? status : save(profile, &file, err);
+	return status < 0 ? status : save(profile, &file, path, err);
 }
 
 int save_profile(struct profile *profile, const char *path, struct err *err)

@@ -111,6 +111,16 @@ class Merge(unittest.TestCase):
                            check=True)
         self.assertEqual(self.functions(self.out), self.functions(self.one))
 
+    def test_a_full_disk_is_told_with_its_file(self):
+        done = profc("merge", "-o", "/dev/full", self.one, status=1)
+        self.assertEqual(done.stderr, "profc: /dev/full: cannot write the profile: "
+                                      "No space left on device\n")
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([PROFC, "merge", "-o", "-", self.one], stdout=full, text=True,
+                                  stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("profc: standard output: cannot write the profile: No space", done.stderr)
+
     def test_nothing_but_empty_ones_is_no_success(self):
         empty = os.path.join(self.directory, "empty.data")
         # It never counts, as its delay is longer than the command runs.
