@@ -71,7 +71,7 @@ static void append_version(struct buf *hex, const struct profile *profile)
 	}
 }
 
-/* Those of the profile, then those of the user, which can take these away. */
+/* The profile's labels, then the user's, which can remove them. */
 static int make_labels(const struct push_target *target, const struct profile *profile,
 		       struct push_labels *labels, struct err *err)
 {

@@ -87,7 +87,7 @@ size_t code_used_words(const struct code_bytes *code, uint64_t *words, size_t ca
 	return nr;
 }
 
-/* What is known of a register. */
+/* Where the value of a register comes from. */
 enum origin {
 	ORIGIN_UNKNOWN,
 	ORIGIN_FIXED, /* a fixed address */

@@ -79,15 +79,14 @@ struct pprof {
 	struct buf out;
 	struct strtab *strings;	   /* the file's string table: id 0 is "" as the format demands */
 	uint64_t *limit_of_module; /* one past the highest address used; 0: not used */
-	/* Of labels, then unknown_callee(), then places in another file than that of their label.
-	 */
+	/* Labels, then unknown_callee(), then places in another file than their label's. */
 	struct numbering functions;
 	uint32_t *function_of_place; /* by place, among those */
 	struct metric_sums sums;
 	bool counted; /* samples have calls, too, after the values of sums */
 	/*
-	 * Of nodes of paths, then of the frames of functions that were counted where they begin,
-	 * then unknown_location(). Parca refuses a file if its ids are not 1, 2, 3, … in order.
+	 * Nodes of paths, then the frames of functions that were counted where they begin, then
+	 * unknown_location(). Parca refuses a file if its ids are not 1, 2, 3, … in order.
 	 */
 	struct numbering locations;
 	struct numbering mappings;	 /* of modules */
@@ -461,7 +460,7 @@ static uint32_t main_module(const struct extract *extract)
 	return 0;
 }
 
-/* Those of all locations, the program's first. */
+/* Number the mappings of all locations, the program's first. */
 static void number_mappings(struct pprof *pprof)
 {
 	uint32_t nr = module_table_nr(pprof->extract->profile->modules);

@@ -500,7 +500,7 @@ void jit_names_end(struct jit_names *names, pid_t pid)
 	if (!process)
 		return;
 	read_process(names, process, true);
-	/* Children that run its code may have ended in the same moment, and are told of later. */
+	/* Children that run its code may have ended in the same moment, and are reported later. */
 	for (size_t i = 0; i < names->nr_processes; i++) {
 		if (names->processes[i].nr_known != names->processes[i].nr_places)
 			look_up_all(names, &names->processes[i]);

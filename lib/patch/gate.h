@@ -19,7 +19,7 @@
 #define GATE_SLOTS	4096
 #define GATE_SLOT_BYTES 16
 #define GATE_BYTES	((uint64_t)GATE_SLOTS * GATE_SLOT_BYTES)
-/* On aarch64: of a gate with jumps through registers; there is room to compare with so many. */
+/* aarch64, a gate with jumps through registers: there is room to compare with this many. */
 #define GATE_PARTS_MAX 4
 
 /* Code [start, end) of the gate: the function, or a separate part of it. */

@@ -88,7 +88,7 @@ static inline void put_near_page(struct maker *maker, unsigned int reg, uint64_t
 			   ((uint32_t)(pages >> 2) & 0x7ffff) << 5 | reg);
 }
 
-/* The same, and add. */
+/* Adds the place in that page, too. */
 static inline void put_near_address(struct maker *maker, unsigned int reg, uint64_t address)
 {
 	uint32_t low = (uint32_t)(address % PAGE_BYTES);
@@ -115,7 +115,7 @@ bool maker_has_atomic_add(void);
 void maker_put_count(struct maker *maker, const struct patch_counter *counter);
 /* The code of PATCH_LEAVE. */
 void maker_put_leave(struct maker *maker, const struct patch_counter *counter);
-/* The same if the address in the register, which may be signed, is outside of the gate. */
+/* PATCH_LEAVE if the address in the register, which may be signed, is outside the gate. */
 void maker_put_leave_to(struct maker *maker, const struct patch_counter *counter, unsigned int reg,
 			bool is_signed);
 

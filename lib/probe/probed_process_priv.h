@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the prober knows of one process. */
+/* The prober's state of one process. */
 #ifndef PROFC_PROBE_PROBED_PROCESS_PRIV_H
 #define PROFC_PROBE_PROBED_PROCESS_PRIV_H
 

@@ -27,7 +27,7 @@ struct push_labels {
  */
 int push_labels_set(struct push_labels *labels, const char *name, const char *value,
 		    struct err *err);
-/* The same for the text "NAME=VALUE" of a user. */
+/* Set the label of a user's text "NAME=VALUE". */
 int push_labels_parse(struct push_labels *labels, const char *text, struct err *err);
 /* The value, borrowed; NULL: there is no such label. */
 const char *push_labels_get(const struct push_labels *labels, const char *name);

@@ -62,7 +62,7 @@ static bool is_plain(const char *text)
 	return true;
 }
 
-/* What follows "//". */
+/* Checks the URL after "//". */
 static int check_rest(const char *rest, struct err *err)
 {
 	size_t nr_host_bytes = strcspn(rest, "/?#:");

@@ -106,7 +106,7 @@ static const char *pyroscope_unit(const struct push_type *type)
 	return type->unit;
 }
 
-/* What is alive at a moment is no sum over time. */
+/* Values at a moment, as live bytes, are no sums over time. */
 static const char *pyroscope_aggregation(const struct push_type *type)
 {
 	return strncmp(type->name, "inuse_", 6) == 0 ? "average" : "sum";

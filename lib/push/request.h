@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is sent for one profile, as each kind of receiver wants it. */
+/* Makes the request that sends a profile, in the form of each kind of receiver. */
 #ifndef PROFC_PUSH_REQUEST_H
 #define PROFC_PUSH_REQUEST_H
 
@@ -30,7 +30,7 @@ struct push_profile {
 	size_t nr_bytes;
 };
 
-/* What is sent, or kept until it can be. Zero-initialised is empty. */
+/* A request that is sent, or kept until it can be. Zero-initialised is empty. */
 struct push_request {
 	char *target;	    /* after the receiver's URL, or the name of a file; owned */
 	char *content_type; /* owned */

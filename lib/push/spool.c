@@ -203,7 +203,7 @@ static struct push_request copy_of(const struct push_request *request)
 	return copy;
 }
 
-/* What the request takes, in a file at most. */
+/* An upper bound for the size of the request's file. */
 static uint64_t bytes_of(const struct push_request *request)
 {
 	return request->body.nr_bytes + strlen(request->target) + strlen(request->content_type) +

@@ -256,8 +256,8 @@ static enum script_outcome read_frame(struct cpython_walk *walk, uint64_t at, st
 }
 
 /*
- * What tells a code object from another one that came to stand in its place, with its texts where
- * those of the former were: the texts themselves, unless it has a version.
+ * Another code object may take the place of one, with its texts where the former had them: only a
+ * version, or else the texts, tell them apart.
  */
 static void miss_texts(struct cpython_walk *walk, const uint8_t *code)
 {

@@ -275,7 +275,7 @@ static bool take_runtime(struct cpython_runtime_layout *runtime, const uint64_t 
 	runtime->first_interpreter = (uint32_t)words[DEBUG_FIRST_INTERPRETER];
 	runtime->next_interpreter = (uint32_t)words[DEBUG_NEXT_INTERPRETER];
 	runtime->first_thread = (uint32_t)words[DEBUG_FIRST_THREAD];
-	/* Those of the lock that the interpreter has room for itself. */
+	/* The interpreter's own lock, if its members are where they are known to be. */
 	if (words[DEBUG_GIL] <= OFFSETS_MAX &&
 	    words[DEBUG_GIL_LOCKED] - words[DEBUG_OWN_GIL] == CPYTHON_GIL_LOCKED &&
 	    words[DEBUG_GIL_HOLDER] - words[DEBUG_OWN_GIL] == CPYTHON_GIL_HOLDER)

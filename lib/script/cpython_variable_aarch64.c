@@ -18,7 +18,7 @@
 #define BTI_C	UINT32_C(0xd503245f)
 #define RET	UINT32_C(0xd65f03c0)
 #define GET_ARG UINT32_C(0xf9400400) /* ldr x0, [x0, #8] */
-/* Of a descriptor that is resolved; before that its argument is an address of the linker's. */
+/* The argument of a resolved descriptor is below this; before, it is an address of the linker's. */
 #define MODULES_MAX 65536
 #define OFFSET_MAX  (UINT64_C(1) << 24)
 

@@ -60,7 +60,7 @@ static bool enter_stack(struct perl_contexts *contexts, uint64_t at)
 	contexts->type = perl_int(stack, layout->type);
 	if (contexts->index < -1 || !perl_is_address(contexts->contexts))
 		return fail(contexts, SCRIPT_TORN);
-	/* More than so many bytes are never copied. */
+	/* Larger ones are never copied. */
 	contexts->nr_bytes += ((uint64_t)contexts->index + 1) * nr_bytes;
 	if (contexts->nr_bytes > WANTED_BYTES_MAX)
 		return fail(contexts, SCRIPT_TOO_DEEP);
@@ -81,7 +81,7 @@ void perl_contexts_begin(struct perl_contexts *contexts, struct perl_reader *rea
 /* False: this was the last one. */
 static bool leave_stack(struct perl_contexts *contexts)
 {
-	/* Those of subs and evals are linked as well, and both chains have to agree. */
+	/* Subs and evals have a chain of their own, which has to end here, too. */
 	if (contexts->sub_index >= 0)
 		return fail(contexts, SCRIPT_TORN);
 	return contexts->type != STACK_MAIN && contexts->previous &&

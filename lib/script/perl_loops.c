@@ -97,7 +97,7 @@ static size_t begin_loop(struct match *match)
 	return match->nr++;
 }
 
-/* Of a context that is beginning or ending; any other one has a loop. */
+/* Only a context that is beginning or ending has no loop. */
 static bool has_none(struct match *match, bool is_innermost, size_t *loop)
 {
 	*loop = PERL_NO_LOOP;

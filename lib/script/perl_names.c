@@ -22,7 +22,7 @@
 #define OBJECTS_MAX    65536
 #define TEXT_BYTES_MAX (UINT64_C(64) << 20)
 
-/* What a statement is known again by. */
+/* Tells a statement from another one in its place. */
 struct statement {
 	uint64_t at, file_at;
 	uint32_t sequence, line;
@@ -53,7 +53,7 @@ struct glob {
 	uint64_t at, name, package;
 };
 
-/* What a sub is known again by: its body, its glob, its first statement. */
+/* Tells a sub from another one in its place: its body, its glob, its first statement. */
 struct sub {
 	uint64_t at, body, package, start, root;
 	struct glob glob;

@@ -23,7 +23,7 @@ struct perl_names *perl_names_new(const struct perl_layout *layout); /* borrowed
 void perl_names_free(struct perl_names *names);
 
 /*
- * Was the object of so many bytes the same in several snapshots, over some time? Then it is enough
+ * Was the object with this size the same in several snapshots, over some time? Then it is enough
  * if a copy made right after a stop shows that it still is.
  */
 bool perl_names_is_steady(const struct perl_names *names, uint64_t at, uint64_t nr_bytes);

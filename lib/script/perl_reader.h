@@ -19,7 +19,7 @@ struct perl_reader {
 
 /* False: the snapshot lacks it. */
 bool perl_read(struct perl_reader *reader, uint64_t at, void *out, size_t nr_bytes);
-/* The same, of what may have been copied right after the stop, or is to be. */
+/* As perl_read(); the bytes may also have been copied right after the stop. */
 bool perl_read_object(struct perl_reader *reader, uint64_t at, void *out, size_t nr_bytes);
 /* Note a range without reading it. */
 void perl_want(struct perl_reader *reader, uint64_t at, uint64_t nr_bytes);

@@ -9,7 +9,7 @@ struct perl_layout;
 struct snapshot;
 struct space;
 
-/* A name of a sub that has so many bytes, with those before it, needs no more. */
+/* Enough bytes for the usual name of a sub, with those before it. */
 #define PERL_KEY_BYTES_USUAL 48
 
 /*
@@ -20,13 +20,13 @@ struct space;
 char *perl_sub_name(const struct perl_layout *layout, struct space *space,
 		    const struct snapshot *snapshot, const uint8_t *body, bool *is_copied);
 
-/* A name of a file that has so many bytes, with the end, needs no more. */
+/* Enough bytes for the usual name of a file, with its end. */
 #define PERL_FILE_BYTES_USUAL 64
 
 /*
  * The name of a file at `at`, as the snapshot has it, or is_late is set, and it is as of now; NULL:
- * there is none. Evals of text have numbers, "(eval 12)", which
- * are left out: a program may have any number of them. The caller owns it.
+ * there is none. Evals of text have numbers, "(eval 12)", which are left out: a program may have
+ * any number of them. The caller owns it.
  */
 char *perl_file_name(struct space *space, const struct snapshot *snapshot, uint64_t at,
 		     bool *is_late);

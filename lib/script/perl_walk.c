@@ -45,7 +45,7 @@ static bool find_by_key(const struct perl *perl, uint64_t thread_pointer, perl_r
 	return true;
 }
 
-/* Of a thread that was never stopped it is not known where its data are. */
+/* A thread that was never stopped has no known thread pointer. */
 uint64_t perl_find_thread(const struct perl *perl, const struct snapshot *snapshot,
 			  perl_read_fn read, void *from)
 {
@@ -239,7 +239,7 @@ static void want_statement(struct perl_reader *reader, const struct perl_layout 
 				 PERL_FILE_BYTES_USUAL);
 }
 
-/* Those that are made again and again, and live for a moment, share one that stays. */
+/* Subs that live for a moment, as closures, share a glob that stays. */
 static void want_glob(struct perl_reader *reader, const struct perl_layout *layout, uint64_t at)
 {
 	uint8_t bytes[PERL_OBJECT_BYTES_MAX];
@@ -252,7 +252,7 @@ static void want_glob(struct perl_reader *reader, const struct perl_layout *layo
 		perl_read_object(reader, body, bytes, layout->sub.glob_bytes);
 }
 
-/* What gives the sub its name: that is read later, too late if the sub lives for a moment. */
+/* The name itself is read later; a sub that lives for a moment may be gone by then. */
 static void want_name(struct perl_reader *reader, const struct perl_layout *layout,
 		      const uint8_t *body)
 {

@@ -18,7 +18,7 @@
 #define PAGES_MAX	  16
 #define PAGE_HEADER_BYTES 32
 #define PAGE_BYTES_MAX	  (UINT64_C(64) << 20)
-/* The top of the stack moves from sample to sample: so much above it is wanted as well. */
+/* The top of the stack moves between samples: these bytes above it are wanted as well. */
 #define PAGE_SLACK_BYTES 4096
 /* A generator that delegates to a generator that delegates, and so on. */
 #define DELEGATES_MAX  64
@@ -249,7 +249,7 @@ static enum script_outcome read_frame(struct php_walk *walk, uint64_t at, struct
 
 /* --- functions --- */
 
-/* What is no script's is smaller, and may be at the end of a mapping. */
+/* The object of a native function is smaller, and may be at the end of a mapping. */
 static bool is_copied(const struct php_function_layout *layout, const struct snapshot *snapshot,
 		      uint64_t function, uint8_t *bytes)
 {
@@ -306,9 +306,9 @@ static void want_oplines_of(struct php_walk *walk, const struct frame *frame)
 }
 
 /*
- * What has no name may be dropped as soon as it has run, and other code comes to be in its place:
- * so the name of its file, and its instruction, are of the stop itself. The leaf has that in a
- * register, which is still there mostly.
+ * PHP may free code without a name as soon as it has run, and compile other code in its place: so
+ * its file's name and its instruction are copied in the stop. The leaf's instruction is mostly
+ * still in a register.
  */
 static void want_text_of(struct php_walk *walk, const struct frame *frame)
 {
@@ -615,7 +615,7 @@ static enum script_outcome walk_frames(struct php_walk *walk)
 		outcome = read_frame(walk, at, &frame);
 		if (outcome == SCRIPT_PROVED)
 			outcome = take_frame(walk, &frame);
-		/* What has resumed a fiber is on another stack. */
+		/* The frames that resumed a fiber are on another stack. */
 		if (walk->has_fiber && at == walk->bottom)
 			break;
 		at = frame.previous;

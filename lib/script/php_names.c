@@ -28,7 +28,7 @@
 /* The file of functions that are no script's. */
 #define FILE_OF_NATIVE "[php]"
 
-/* What the object of a function says: equal for all closures of a kind. */
+/* Read from the object of a function; equal for all closures of a kind. */
 struct identity {
 	uint64_t name, scope, file, oplines;
 	uint32_t nr_oplines, first_line, last_line;
@@ -237,7 +237,7 @@ static void count_text(struct php_names *names, const char *text)
 	names->nr_text_bytes += text ? strlen(text) : 0;
 }
 
-/* What has no name is code of a file, or of eval(), which may be in a method. */
+/* Code of a file or of eval(), which may be in a method, has no name. */
 static void read_function(const struct search *search, struct function *function,
 			  const struct identity *identity)
 {
@@ -304,7 +304,7 @@ static uint8_t *add_piece(struct php_names *names, uint64_t address, size_t nr_b
 	return out;
 }
 
-/* Those texts of a function are read that the snapshot does not have. */
+/* Texts that the snapshot lacks are read. */
 static void add_texts(const struct search *search, struct function *function)
 {
 	function->first_piece = search->names->nr_pieces;
@@ -467,7 +467,7 @@ void php_names_find(struct php_names *names, const struct php *php, struct space
 	for (size_t i = 0; i < nr; i++) {
 		struct looked_at *at = &names->looked_at[i];
 
-		/* What had the row before another frame's function did is not known any longer. */
+		/* Another frame's function may have taken the row meanwhile. */
 		at->is_function &= names->functions[at->row].number == at->number;
 		if (at->is_function)
 			check_texts(names, &names->functions[at->row]);

@@ -25,10 +25,10 @@ struct php_registers;
 struct php_registers *php_registers_new(struct elf_image *image, uint64_t loop);
 void php_registers_free(struct php_registers *registers);
 
-/* What the register of the instruction has where the thread is; false: that is not known. */
+/* The instruction of the leaf, from the thread's registers. False: it is not known. */
 bool php_registers_opline(const struct snapshot *snapshot, uint64_t *opline);
 
-/* What is known of each native frame of a snapshot; borrowed until the next call. */
+/* The registers of a snapshot's native frames, as far as known; borrowed until the next call. */
 const struct php_native *php_registers_find(struct php_registers *registers,
 					    const struct snapshot *snapshot,
 					    const struct script_native *natives, size_t nr_natives);

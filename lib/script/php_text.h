@@ -9,7 +9,7 @@ struct php_layout;
 struct snapshot;
 struct space;
 
-/* So much of a text is copied in the stop, and looked at again at each use. */
+/* The start of a text that is copied in the stop, and looked at again at each use. */
 #define PHP_TEXT_BYTES 256
 
 /* A text of PHP's, and what tells it from another one in the same place. */

@@ -70,7 +70,7 @@ static void check(const struct input *input, enum script_outcome outcome,
 	assert(nr_bytes == walk->wanted.nr_bytes && nr_bytes <= WANTED_BYTES_MAX);
 }
 
-/* Of a process that does not exist: there is only what the snapshot has. */
+/* The process does not exist: only the snapshot has memory. */
 static void name(const struct input *input, const struct script_walk *walk)
 {
 	struct script_place *places = xcalloc(walk->nr_frames + 1, sizeof(*places));

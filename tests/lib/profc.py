@@ -15,7 +15,7 @@ from paths import PROFC
 from targets import parse_json_lines
 
 
-# What the last recordings of a test said on their standard error: shown if it fails.
+# Standard error of a test's last recordings: shown if it fails.
 heard = collections.deque(maxlen=4)
 
 

@@ -78,9 +78,9 @@ while (1) { risky(4); nested(); sorted(); text(); warned(); regex() }
 NOT_OF_CALLER = "(sort block) ", "(regex code) "
 NAMED_OTHERWISE = re.compile(r"^\((require|do)\)")
 STOPS = 40
-# What has just begun or ended may not be provable.
+# A frame that has just begun or ended may not be provable.
 REFUSED = 1
-# A handler may come where Perl is not ready for it: then the program dies, and is begun again.
+# A handler may run where Perl is not ready for it: then the program dies, and is started again.
 DEAD_MOST = 6
 SECONDS = 3
 

@@ -204,7 +204,7 @@ class Scripts(Oracle):
         self.assertGreater(counts["natives found"], counts["natives"] / 2, counts)
 
 
-# What a line does, of which each part is often done: with a call of PHP's own functions or without.
+# Statements of a line, with and without calls of PHP's own functions.
 STATEMENTS = (
     "$x = $x * 31 % 1000003;", "$x += $a[$x % 100];", "$t = $s . $x;", "$t .= $s;", "$f = $f * 1.01 + $x;",
     "$o->v = $o->v + 1;", "$x = isset($a[$x]) ? 1 : 2;", "$b = $a; $b[] = $x;", "$x = strlen($t) + ord($t);",

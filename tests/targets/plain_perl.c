@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a Perl exports that is built without threads. */
+/* Exports the names that a Perl without threads exports. */
 #include <stdint.h>
 
 const unsigned char PL_revision = 5, PL_version = 36;

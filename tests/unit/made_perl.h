@@ -105,7 +105,7 @@ static inline void push_stack(struct made_perl *made, int type)
 	made->nr_stacks++;
 }
 
-/* Of any type, called at a statement. */
+/* A context of any type, called at a statement. */
 static inline uint8_t *push_context(struct made_perl *made, int type, int statement)
 {
 	uint8_t *stack = made->stacks[made->nr_stacks - 1], *context;

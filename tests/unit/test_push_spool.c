@@ -248,7 +248,7 @@ TEST(push_spool, on_disk_is_whole_bounded_and_found_again)
 	assert_int_equal(nr_files(directory), 3);
 	push_spool_free(spool);
 
-	/* What a killed profc leaves goes; what is damaged is counted. */
+	/* The file of a killed profc is removed; a damaged one is counted. */
 	snprintf(path, sizeof(path), "%s/0000000000000009.push.1-0", directory);
 	close(open(path, O_WRONLY | O_CREAT, 0600));
 	snprintf(path, sizeof(path), "%s/0000000000000002.push", directory);
@@ -340,7 +340,7 @@ static void push_many(uint64_t max_bytes, unsigned int steps_between, bool *drop
 	assert_int_equal(counts.nr_delivered + counts.nr_dropped, NR_PROFILES);
 	assert_int_equal(counts.nr_refused + counts.nr_unkept + counts.nr_left + counts.left_bytes,
 			 0);
-	/* Those whose answer was lost arrived also where they were dropped then. */
+	/* A profile whose answer was lost has arrived, also if it was dropped then. */
 	assert_in_range(nr_arrived, counts.nr_delivered, counts.nr_delivered + counts.nr_dropped);
 	assert_int_equal(sum_arrived + sum_dropped, (uint64_t)NR_PROFILES * (NR_PROFILES + 1) / 2);
 	if (counts.nr_dropped == 0)

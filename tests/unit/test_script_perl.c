@@ -146,7 +146,7 @@ TEST(script_perl, the_block_of_a_sort_has_a_loop_while_it_runs)
 	assert_int_equal(walk_of(&walk), SCRIPT_PROVED);
 	assert_int_equal(walk.nr_frames, 1);
 	CHECK_FRAME(walk, 0, PERL_MAIN, 1, 2);
-	/* What it returned is an object, with an operator. */
+	/* It returned an object, with an operator. */
 	push_stack(&made, 5);
 	push_sub(&made, 0, 2, true);
 	NATIVES(&made, OTHER, PERL_RUNOPS, PERL_AMAGIC, OTHER, PERL_RUNOPS, PERL_RUN, OTHER);

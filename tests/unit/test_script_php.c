@@ -290,7 +290,7 @@ TEST(script_php, each_copy_shows_where_the_next_is)
 	assert_true(nr < 16);
 	assert_int_equal(walk(&part, &found), SCRIPT_PROVED);
 	assert_int_equal(found.nr_frames, 5);
-	/* What it wants is enough for the next one. */
+	/* The wanted memory is enough for the next walk. */
 	snapshot_clear(&part.snapshot);
 	part.snapshot.arch = ARCH_X86_64;
 	memcpy(snapshot_add_region(&part.snapshot, MADE_STACK, sizeof(stack)), stack,
