@@ -231,15 +231,6 @@ static void forget(void *facts)
 	free(engine);
 }
 
-/* It has one thread, and its globals lead to all that is needed. */
-static uint64_t find_thread(void *facts, struct space *space, const struct snapshot *snapshot)
-{
-	(void)facts;
-	(void)space;
-	(void)snapshot;
-	return 1;
-}
-
 static enum script_outcome walk(const void *facts, const uint64_t *states, size_t nr_states,
 				const struct snapshot *snapshot,
 				const struct script_native *natives, size_t nr_natives,
@@ -262,12 +253,6 @@ static bool find_missing(const void *facts, uint64_t thread_state, const struct 
 	return php_find_missing(facts, snapshot, missing);
 }
 
-static void complete_wanted(const void *facts, struct wanted_memory *wanted)
-{
-	(void)facts;
-	(void)wanted;
-}
-
 static void find_places(void *facts, struct space *space, const struct snapshot *snapshot,
 			const struct script_frame *frames, size_t nr, struct script_place *places)
 {
@@ -288,11 +273,9 @@ const struct script_runtime php_runtime = {
 	.nr_exports = NR_EXPORTS,
 	.recognise = recognise,
 	.forget = forget,
-	.find_thread = find_thread,
 	.walk = walk,
 	.nr_fact_bytes = sizeof(struct php),
 	.find_missing = find_missing,
-	.complete_wanted = complete_wanted,
 	.find_places = find_places,
 };
 

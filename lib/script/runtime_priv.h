@@ -62,7 +62,8 @@ struct script_runtime {
 	void (*forget)(void *facts);
 	/*
 	 * The address of its state of the snapshot's thread; 0: it knows no such thread, or cannot
-	 * be asked so soon again.
+	 * be asked so soon again. NULL: its walks need no state, as for V8, whose functions are on
+	 * the stack, and PHP, which has one thread.
 	 */
 	uint64_t (*find_thread)(void *facts, struct space *space, const struct snapshot *snapshot);
 	/* Its other ones, at most `max`, if it has run code of several interpreters. NULL: it has
@@ -77,7 +78,7 @@ struct script_runtime {
 	bool (*find_links)(const void *facts, struct space *space, struct frame_links *links);
 	/* As script_find_lock(); NULL: there is none. */
 	bool (*find_lock)(void *facts, struct space *space, struct script_lock *lock);
-	/* As script_complete_wanted(). */
+	/* As script_complete_wanted(); NULL: it adds nothing. */
 	void (*complete_wanted)(const void *facts, struct wanted_memory *wanted);
 	/* As script_find_places(). */
 	void (*find_places)(void *facts, struct space *space, const struct snapshot *snapshot,

@@ -265,6 +265,8 @@ static bool take_natives(struct script_process *process, const struct unwind_wal
 /* The states of a thread: an interpreter may run code of another one, as functions call functions.
  */
 #define STATES_MAX 4
+/* In place of a state, of an interpreter whose walks need none. */
+#define NO_STATE 1
 
 static enum script_outcome walk_states(struct script_process *process, struct script_thread *thread,
 				       const struct snapshot *snapshot, size_t nr_natives,
@@ -289,6 +291,13 @@ static enum script_outcome walk_states(struct script_process *process, struct sc
 	return outcome;
 }
 
+static uint64_t find_state(struct script_process *process, const struct snapshot *snapshot)
+{
+	return process->runtime->find_thread
+		       ? process->runtime->find_thread(process->facts, process->space, snapshot)
+		       : NO_STATE;
+}
+
 enum script_outcome script_walk(struct script_process *process, struct script_thread *thread,
 				const struct snapshot *snapshot, const struct unwind_walk *natives,
 				struct script_walk *out)
@@ -306,8 +315,7 @@ enum script_outcome script_walk(struct script_process *process, struct script_th
 	if (natives->nr_elided)
 		return SCRIPT_TOO_DEEP;
 	if (!thread->state)
-		thread->state =
-			process->runtime->find_thread(process->facts, process->space, snapshot);
+		thread->state = find_state(process, snapshot);
 	if (!thread->state)
 		return SCRIPT_NO_THREAD;
 	thread->lacks_bytes = lacked_bytes;
@@ -359,5 +367,6 @@ bool script_find_lock(struct script_process *process, struct script_lock *lock)
 
 void script_complete_wanted(const struct script_process *process, struct wanted_memory *wanted)
 {
-	process->runtime->complete_wanted(process->facts, wanted);
+	if (process->runtime->complete_wanted)
+		process->runtime->complete_wanted(process->facts, wanted);
 }

@@ -279,15 +279,6 @@ static void forget(void *facts)
 	free(engine);
 }
 
-/* Its functions are on the stacks of any thread, and lead to all that is needed. */
-static uint64_t find_thread(void *facts, struct space *space, const struct snapshot *snapshot)
-{
-	(void)facts;
-	(void)space;
-	(void)snapshot;
-	return 1;
-}
-
 static enum script_outcome walk(const void *facts, const uint64_t *states, size_t nr_states,
 				const struct snapshot *snapshot,
 				const struct script_native *natives, size_t nr_natives,
@@ -389,7 +380,6 @@ const struct script_runtime v8_runtime = {
 	.nr_exports = NR_EXPORTS,
 	.recognise = recognise,
 	.forget = forget,
-	.find_thread = find_thread,
 	.walk = walk,
 	.nr_fact_bytes = sizeof(struct v8),
 	.find_missing = find_missing,
