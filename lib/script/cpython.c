@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/minmax.h"
+#include "script/object_bytes.h"
 #include "snapshot/snapshot.h"
 
 /* Far above the limit of recursion that programs set. */
@@ -65,14 +66,6 @@ struct cpython_walk {
 	struct wanted_memory *missing;
 	uint64_t looked_at[LOOKED_AT]; /* code objects, by a part of their addresses */
 };
-
-static uint64_t word_at(const uint8_t *bytes, uint32_t offset)
-{
-	uint64_t word;
-
-	memcpy(&word, bytes + offset, sizeof(word));
-	return word;
-}
 
 /* The outcome where bytes are missing; there may be no room to copy them. */
 static enum script_outcome want(struct cpython_walk *walk, uint64_t start, uint64_t nr_bytes)

@@ -14,6 +14,7 @@
 #include "script/cpython.h"
 #include "script/cpython_line.h"
 #include "script/cpython_text.h"
+#include "script/object_bytes.h"
 #include "snapshot/snapshot.h"
 
 /* A rough size of the texts of a function. */
@@ -112,14 +113,6 @@ void cpython_names_free(struct cpython_names *names)
 }
 
 /* --- code objects --- */
-
-static uint64_t word_at(const uint8_t *bytes, uint32_t offset)
-{
-	uint64_t word;
-
-	memcpy(&word, bytes + offset, sizeof(word));
-	return word;
-}
 
 /* Reference count and type of each object. */
 #define OBJECT_COUNT 0

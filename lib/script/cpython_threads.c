@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Finds the state of a thread in the lists of the interpreter, over copied bytes. */
-#include <string.h>
-
 #include "base/minmax.h"
 #include "script/cpython.h"
+#include "script/object_bytes.h"
 #include "snapshot/snapshot.h"
 
 /*
@@ -12,14 +11,6 @@
  */
 #define INTERPRETERS_MAX 8
 #define THREADS_MAX	 16
-
-static uint64_t word_at(const uint8_t *bytes, uint64_t offset)
-{
-	uint64_t word;
-
-	memcpy(&word, bytes + offset, sizeof(word));
-	return word;
-}
 
 /* Copy bytes from the snapshot; false: it lacks them, and they are missing. */
 static bool take(const struct snapshot *snapshot, uint64_t at, void *out, size_t nr_bytes,

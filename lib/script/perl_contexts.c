@@ -2,6 +2,7 @@
 /* Goes through the stacks of contexts of Perl, over copied bytes. */
 #include "script/perl_contexts.h"
 
+#include "script/object_bytes.h"
 #include "script/perl.h"
 #include "script/perl_layout.h"
 #include "script/perl_reader.h"
@@ -53,11 +54,11 @@ static bool enter_stack(struct perl_contexts *contexts, uint64_t at)
 		return fail(contexts, SCRIPT_TORN);
 	if (!perl_read(contexts->reader, at, stack, layout->nr_bytes))
 		return fail(contexts, SCRIPT_NOT_COPIED);
-	contexts->contexts = perl_word(stack, layout->contexts);
-	contexts->previous = perl_word(stack, layout->previous);
-	contexts->index = contexts->top = perl_int(stack, layout->index);
-	contexts->sub_index = perl_int(stack, layout->sub_index);
-	contexts->type = perl_int(stack, layout->type);
+	contexts->contexts = word_at(stack, layout->contexts);
+	contexts->previous = word_at(stack, layout->previous);
+	contexts->index = contexts->top = int_at(stack, layout->index);
+	contexts->sub_index = int_at(stack, layout->sub_index);
+	contexts->type = int_at(stack, layout->type);
 	if (contexts->index < -1 || !perl_is_address(contexts->contexts))
 		return fail(contexts, SCRIPT_TORN);
 	/* Larger ones are never copied. */
@@ -92,7 +93,7 @@ static bool leave_stack(struct perl_contexts *contexts)
 
 static uint64_t place_of_eval(const struct perl_layout *layout, const uint8_t *bytes)
 {
-	unsigned int kind = perl_short(bytes, layout->context.operation) >> OPERATION_SHIFT;
+	unsigned int kind = short_at(bytes, layout->context.operation) >> OPERATION_SHIFT;
 
 	if (bytes[0] & EVAL_TRY)
 		return PERL_TRY;
@@ -108,10 +109,10 @@ static void take_sub(const struct perl_contexts *contexts, const uint8_t *bytes,
 {
 	const struct perl_context_layout *layout = &contexts->layout->context;
 
-	context->code = perl_word(bytes, layout->sub);
+	context->code = word_at(bytes, layout->sub);
 	if (bytes[0] & SUB_MULTICALL)
 		context->begins = PERL_BEGINS_DIRECTLY;
-	else if (!perl_word(bytes, layout->next))
+	else if (!word_at(bytes, layout->next))
 		context->begins = PERL_BEGINS_SUB;
 	/* The second of a stack: the first may be a block without an end. */
 	context->may_be_last = context->begins == PERL_BEGINS_SUB && is_second;
@@ -125,9 +126,9 @@ static void take_eval(const struct perl_contexts *contexts, const uint8_t *bytes
 	const struct perl_context_layout *layout = &contexts->layout->context;
 
 	context->code = place_of_eval(contexts->layout, bytes);
-	context->jump = perl_word(bytes, layout->jump);
+	context->jump = word_at(bytes, layout->jump);
 	context->begins = PERL_BEGINS_EVAL;
-	context->is_fake = context->code == PERL_EVAL && !perl_word(bytes, layout->next);
+	context->is_fake = context->code == PERL_EVAL && !word_at(bytes, layout->next);
 }
 
 /* The chain has each context of a sub, format or eval that has quite begun. */
@@ -137,7 +138,7 @@ static bool follow_chain(struct perl_contexts *contexts, const uint8_t *bytes, i
 	bool is_innermost = contexts->nr_stacks == 1 && index == contexts->top;
 
 	if (index == contexts->sub_index) {
-		contexts->sub_index = perl_int(bytes, contexts->layout->context.sub_index);
+		contexts->sub_index = int_at(bytes, contexts->layout->context.sub_index);
 		if (contexts->sub_index >= index)
 			return fail(contexts, SCRIPT_TORN);
 		context->is_partial = !context->code;
@@ -152,7 +153,7 @@ static bool take_context(struct perl_contexts *contexts, const uint8_t *bytes, i
 			 struct perl_context *context)
 {
 	*context = (struct perl_context){
-		.statement = perl_word(bytes, contexts->layout->context.statement)};
+		.statement = word_at(bytes, contexts->layout->context.statement)};
 	switch (bytes[0] & TYPE_MASK) {
 	case CONTEXT_SUB:
 		take_sub(contexts, bytes, index == 1, context);

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/key_map.h"
 #include "mapping/space.h"
+#include "script/object_bytes.h"
 #include "script/perl.h"
 #include "script/perl_layout.h"
 #include "script/perl_reader.h"
@@ -185,10 +186,10 @@ static struct statement read_statement(const struct perl_layout *layout,
 	if (!perl_is_address(at) ||
 	    !read_at(source, at, bytes, offsets->nr_bytes, &statement.is_late))
 		return statement;
-	kind = perl_short(bytes, offsets->operation) & PERL_OPERATION;
-	statement.file_at = perl_word(bytes, offsets->file);
-	statement.sequence = (uint32_t)perl_int(bytes, offsets->sequence);
-	statement.line = (uint32_t)perl_int(bytes, offsets->line);
+	kind = short_at(bytes, offsets->operation) & PERL_OPERATION;
+	statement.file_at = word_at(bytes, offsets->file);
+	statement.sequence = number_at(bytes, offsets->sequence);
+	statement.line = number_at(bytes, offsets->line);
 	statement.is_compiling = !kind;
 	statement.is_there = !kind || kind == layout->operations.statement ||
 			     kind == layout->operations.debugged_statement;
@@ -270,11 +271,11 @@ static struct glob read_glob(const struct perl_layout *layout, const struct sour
 	struct glob glob = {.at = at};
 
 	if (!perl_is_address(at) || !read_glob_at(source, at, head, sizeof(head)) ||
-	    (perl_int(head, PERL_HEAD_FLAGS) & TYPE_MASK) != TYPE_GLOB ||
-	    !read_glob_at(source, perl_word(head, 0), body, layout->sub.glob_bytes))
+	    (int_at(head, PERL_HEAD_FLAGS) & TYPE_MASK) != TYPE_GLOB ||
+	    !read_glob_at(source, word_at(head, 0), body, layout->sub.glob_bytes))
 		return glob;
-	glob.name = perl_word(body, layout->sub.glob_name);
-	glob.package = perl_word(body, layout->sub.glob_package);
+	glob.name = word_at(body, layout->sub.glob_name);
+	glob.package = word_at(body, layout->sub.glob_package);
 	return glob;
 }
 
@@ -293,17 +294,17 @@ static struct sub read_sub(const struct perl_layout *layout, const struct source
 	struct statement start;
 
 	if (!perl_is_address(at) || !read_at(source, at, head, sizeof(head), &sub.is_late) ||
-	    (perl_int(head, PERL_HEAD_FLAGS) & TYPE_MASK) != TYPE_SUB)
+	    (int_at(head, PERL_HEAD_FLAGS) & TYPE_MASK) != TYPE_SUB)
 		return sub;
-	sub.body = perl_word(head, 0);
+	sub.body = word_at(head, 0);
 	if (!perl_is_address(sub.body) ||
 	    !read_at(source, sub.body, body, offsets->nr_bytes, &sub.is_late))
 		return sub;
-	sub.package = perl_word(body, offsets->package);
-	sub.start = perl_word(body, offsets->start);
-	sub.root = perl_word(body, offsets->root);
-	sub.flags = (uint32_t)perl_int(body, offsets->flags);
-	sub.glob.at = perl_word(body, offsets->glob);
+	sub.package = word_at(body, offsets->package);
+	sub.start = word_at(body, offsets->start);
+	sub.root = word_at(body, offsets->root);
+	sub.flags = number_at(body, offsets->flags);
+	sub.glob.at = word_at(body, offsets->glob);
 	if (!(sub.flags & PERL_SUB_IS_NAMED))
 		sub.glob = read_glob(layout, source, sub.glob.at);
 	start = read_statement(layout, source, sub.start);

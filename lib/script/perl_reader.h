@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 struct snapshot;
 struct wanted_memory;
@@ -26,29 +25,5 @@ void perl_want(struct perl_reader *reader, uint64_t at, uint64_t nr_bytes);
 
 /* Could an object be there? */
 bool perl_is_address(uint64_t address);
-
-static inline uint64_t perl_word(const uint8_t *bytes, uint32_t offset)
-{
-	uint64_t word;
-
-	memcpy(&word, bytes + offset, sizeof(word));
-	return word;
-}
-
-static inline int32_t perl_int(const uint8_t *bytes, uint32_t offset)
-{
-	int32_t number;
-
-	memcpy(&number, bytes + offset, sizeof(number));
-	return number;
-}
-
-static inline uint16_t perl_short(const uint8_t *bytes, uint32_t offset)
-{
-	uint16_t number;
-
-	memcpy(&number, bytes + offset, sizeof(number));
-	return number;
-}
 
 #endif

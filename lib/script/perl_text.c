@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/minmax.h"
 #include "mapping/space.h"
+#include "script/object_bytes.h"
 #include "script/perl_layout.h"
 #include "script/perl_reader.h"
 #include "script/script_text.h"
@@ -26,7 +27,7 @@ enum object_type { TYPE_GLOB = 9, TYPE_HASH = 12 };
 
 static uint32_t flags_of(const uint8_t *head)
 {
-	return (uint32_t)perl_int(head, PERL_HEAD_FLAGS);
+	return number_at(head, PERL_HEAD_FLAGS);
 }
 
 /* An object's head; false: there is none of this type. */
@@ -60,7 +61,7 @@ static bool append_key(struct space *space, uint64_t at, struct buf *out)
 
 	if (!at || !space_read_memory(space, at, head, sizeof(head)))
 		return false;
-	length = perl_int(head, KEY_LENGTH);
+	length = int_at(head, KEY_LENGTH);
 	nr = min_u64((uint64_t)length, sizeof(text));
 	return length > 0 && space_read_memory(space, at + KEY_TEXT, text, nr) &&
 	       space_read_memory(space, at + KEY_TEXT + (uint64_t)length + 1, &flags,
@@ -76,7 +77,7 @@ static bool append_copied_key(const struct snapshot *snapshot, uint64_t at, stru
 
 	if (!snapshot_read_any(snapshot, at, key, sizeof(key)))
 		return false;
-	length = perl_int(key, KEY_LENGTH);
+	length = int_at(key, KEY_LENGTH);
 	return length > 0 && length < PERL_KEY_BYTES_USUAL - KEY_TEXT - 1 &&
 	       append_text(out, key + KEY_TEXT, (size_t)length, key[KEY_TEXT + length + 1]);
 }
@@ -92,10 +93,10 @@ static bool append_package(const struct perl_layout *layout, struct space *space
 	int32_t nr;
 
 	if (!read_head(space, at, TYPE_HASH, head) || !(flags_of(head) & HAS_NAMES) ||
-	    !space_read_memory(space, perl_word(head, 0), body, names->nr_bytes))
+	    !space_read_memory(space, word_at(head, 0), body, names->nr_bytes))
 		return false;
-	name = perl_word(body, names->names);
-	nr = perl_int(body, names->nr_names);
+	name = word_at(body, names->names);
+	nr = int_at(body, names->nr_names);
 	if (nr &&
 	    !space_read_memory(space, name + (nr < 0 ? sizeof(name) : 0), &name, sizeof(name)))
 		return false;
@@ -110,16 +111,15 @@ static bool find_glob(const struct perl_layout *layout, struct space *space, uin
 	uint64_t effective;
 
 	if (!read_head(space, at, TYPE_GLOB, head) ||
-	    !space_read_memory(space,
-			       perl_word(head, PERL_HEAD_VALUES) + layout->sub.glob_effective,
+	    !space_read_memory(space, word_at(head, PERL_HEAD_VALUES) + layout->sub.glob_effective,
 			       &effective, sizeof(effective)))
 		return false;
 	if (effective && effective != at && !read_head(space, effective, TYPE_GLOB, head))
 		return false;
-	if (!space_read_memory(space, perl_word(head, 0), body, layout->sub.glob_bytes))
+	if (!space_read_memory(space, word_at(head, 0), body, layout->sub.glob_bytes))
 		return false;
-	*name = perl_word(body, layout->sub.glob_name);
-	*package = perl_word(body, layout->sub.glob_package);
+	*name = word_at(body, layout->sub.glob_name);
+	*package = word_at(body, layout->sub.glob_package);
 	return true;
 }
 
@@ -137,9 +137,9 @@ static char *text_of(struct buf *text, bool is_read)
 char *perl_sub_name(const struct perl_layout *layout, struct space *space,
 		    const struct snapshot *snapshot, const uint8_t *body, bool *is_copied)
 {
-	bool is_named = (uint32_t)perl_int(body, layout->sub.flags) & PERL_SUB_IS_NAMED;
-	uint64_t name = perl_word(body, layout->sub.glob);
-	uint64_t package = perl_word(body, layout->sub.package);
+	bool is_named = number_at(body, layout->sub.flags) & PERL_SUB_IS_NAMED;
+	uint64_t name = word_at(body, layout->sub.glob);
+	uint64_t package = word_at(body, layout->sub.package);
 	struct buf text = {0};
 	bool is_read = is_named || find_glob(layout, space, name, &name, &package);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "script/object_bytes.h"
 #include "script/perl.h"
 #include "script/perl_contexts.h"
 #include "script/perl_layout.h"
@@ -37,9 +38,9 @@ static bool find_by_key(const struct perl *perl, uint64_t thread_pointer, perl_r
 	*interpreter = 0;
 	if (!read(from, table - FIRST_BYTES, bytes, sizeof(bytes)))
 		return false;
-	block = perl_word(bytes, FIRST_BYTES);
+	block = word_at(bytes, FIRST_BYTES);
 	if (block == table - FIRST_BYTES)
-		*interpreter = perl_word(bytes, (uint32_t)value_at);
+		*interpreter = word_at(bytes, (uint32_t)value_at);
 	else if (block)
 		return read(from, block + value_at, interpreter, sizeof(*interpreter));
 	return true;
@@ -81,11 +82,11 @@ static bool read_interpreter(const struct perl *perl, uint64_t interpreter,
 	/* One range is copied in less time than several that are small. */
 	if (nr_bytes > sizeof(bytes) || !perl_read(reader, interpreter + first, bytes, nr_bytes))
 		return false;
-	state->statement = perl_word(bytes, 0);
-	state->stack = perl_word(bytes, layout->stack - first);
-	state->jump = perl_word(bytes, layout->jump - first);
-	state->runops = perl_word(bytes, layout->runops - first);
-	state->phase = perl_int(bytes, layout->phase - first);
+	state->statement = word_at(bytes, 0);
+	state->stack = word_at(bytes, layout->stack - first);
+	state->jump = word_at(bytes, layout->jump - first);
+	state->runops = word_at(bytes, layout->runops - first);
+	state->phase = int_at(bytes, layout->phase - first);
 	return true;
 }
 
@@ -234,8 +235,8 @@ static void want_statement(struct perl_reader *reader, const struct perl_layout 
 	    !perl_read_object(reader, at, bytes, layout->statement.nr_bytes))
 		return;
 	/* The name of its file is gone as soon as an eval ends, or the file is compiled. */
-	if (is_short_lived || !(perl_short(bytes, layout->statement.operation) & PERL_OPERATION))
-		perl_read_object(reader, perl_word(bytes, layout->statement.file), bytes,
+	if (is_short_lived || !(short_at(bytes, layout->statement.operation) & PERL_OPERATION))
+		perl_read_object(reader, word_at(bytes, layout->statement.file), bytes,
 				 PERL_FILE_BYTES_USUAL);
 }
 
@@ -247,7 +248,7 @@ static void want_glob(struct perl_reader *reader, const struct perl_layout *layo
 
 	if (!perl_is_address(at) || !perl_read_object(reader, at, bytes, PERL_HEAD_BYTES))
 		return;
-	body = perl_word(bytes, 0);
+	body = word_at(bytes, 0);
 	if (perl_is_address(body))
 		perl_read_object(reader, body, bytes, layout->sub.glob_bytes);
 }
@@ -256,10 +257,10 @@ static void want_glob(struct perl_reader *reader, const struct perl_layout *layo
 static void want_name(struct perl_reader *reader, const struct perl_layout *layout,
 		      const uint8_t *body)
 {
-	uint64_t at = perl_word(body, layout->sub.glob);
+	uint64_t at = word_at(body, layout->sub.glob);
 	uint8_t bytes[PERL_OBJECT_BYTES_MAX];
 
-	if (!((uint32_t)perl_int(body, layout->sub.flags) & PERL_SUB_IS_NAMED))
+	if (!(number_at(body, layout->sub.flags) & PERL_SUB_IS_NAMED))
 		want_glob(reader, layout, at);
 	else if (at)
 		perl_read_object(reader, at, bytes, PERL_KEY_BYTES_USUAL);
@@ -275,14 +276,13 @@ static bool want_sub(struct perl_reader *reader, const struct perl_layout *layou
 	if (at < PERL_PLACE_END || !perl_is_address(at) ||
 	    !perl_read_object(reader, at, bytes, PERL_HEAD_BYTES))
 		return is_short_lived;
-	body = perl_word(bytes, 0);
+	body = word_at(bytes, 0);
 	if (!perl_is_address(body) || !perl_read_object(reader, body, bytes, layout->sub.nr_bytes))
 		return is_short_lived;
-	is_short_lived |=
-		((uint32_t)perl_int(bytes, layout->sub.flags) & PERL_SUB_IS_ANONYMOUS) != 0;
+	is_short_lived |= (number_at(bytes, layout->sub.flags) & PERL_SUB_IS_ANONYMOUS) != 0;
 	if (is_short_lived)
 		want_name(reader, layout, bytes);
-	want_statement(reader, layout, perl_word(bytes, layout->sub.start), is_short_lived);
+	want_statement(reader, layout, word_at(bytes, layout->sub.start), is_short_lived);
 	return is_short_lived;
 }
 

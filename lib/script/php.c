@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/minmax.h"
+#include "script/object_bytes.h"
 #include "script/php_registers.h"
 #include "script/php_text.h"
 #include "snapshot/snapshot.h"
@@ -65,22 +66,6 @@ struct frame {
 	uint64_t at, opline, function, previous;
 	uint32_t info;
 };
-
-static uint64_t word_at(const uint8_t *bytes, uint32_t offset)
-{
-	uint64_t word;
-
-	memcpy(&word, bytes + offset, sizeof(word));
-	return word;
-}
-
-static uint32_t number_at(const uint8_t *bytes, uint32_t offset)
-{
-	uint32_t number;
-
-	memcpy(&number, bytes + offset, sizeof(number));
-	return number;
-}
 
 static bool is_address(uint64_t address)
 {

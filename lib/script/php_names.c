@@ -12,6 +12,7 @@
 #include "base/lasting_hash.h"
 #include "mapping/space.h"
 #include "proc/target_memory.h"
+#include "script/object_bytes.h"
 #include "script/php.h"
 #include "script/php_text.h"
 #include "script/script_walk.h"
@@ -121,22 +122,6 @@ void php_names_free(struct php_names *names)
 	free(names->pieces);
 	free(names->bytes);
 	free(names);
-}
-
-static uint64_t word_at(const uint8_t *bytes, uint32_t offset)
-{
-	uint64_t word;
-
-	memcpy(&word, bytes + offset, sizeof(word));
-	return word;
-}
-
-static uint32_t number_at(const uint8_t *bytes, uint32_t offset)
-{
-	uint32_t number;
-
-	memcpy(&number, bytes + offset, sizeof(number));
-	return number;
 }
 
 static struct identity identity_of(const struct php_function_layout *layout, const uint8_t *head)

@@ -3,10 +3,10 @@
 #include "script/v8_baseline.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "mapping/space.h"
+#include "script/object_bytes.h"
 #include "script/v8.h"
 #include "script/v8_layout.h"
 #include "script/v8_positions.h"
@@ -22,22 +22,6 @@ enum {
 	CODE_BYTES = 64,
 };
 
-static uint64_t word_at(const uint8_t *bytes, uint32_t offset)
-{
-	uint64_t word;
-
-	memcpy(&word, bytes + offset, sizeof(word));
-	return word;
-}
-
-static uint32_t half_at(const uint8_t *bytes, uint32_t offset)
-{
-	uint32_t half;
-
-	memcpy(&half, bytes + offset, sizeof(half));
-	return half;
-}
-
 bool v8_baseline_find(const struct v8_layout *layout, struct space *space, uint64_t shared,
 		      struct v8_baseline *code)
 {
@@ -49,14 +33,14 @@ bool v8_baseline_find(const struct v8_layout *layout, struct space *space, uint6
 		return false;
 	object = v8_object(pointer);
 	if (!object || !space_read_memory(space, object, bytes, sizeof(bytes)) ||
-	    (half_at(bytes, fields->flags) & fields->kind_mask) != fields->kind_baseline)
+	    (number_at(bytes, fields->flags) & fields->kind_mask) != fields->kind_baseline)
 		return false;
 	*code = (struct v8_baseline){.object = object,
 				     .start = fields->inner_start ? object + fields->inner_start
 								  : word_at(bytes, fields->start),
 				     .bytecodes = word_at(bytes, CODE_BYTECODES),
 				     .ends = word_at(bytes, CODE_ENDS),
-				     .nr_bytes = half_at(bytes, fields->size)};
+				     .nr_bytes = number_at(bytes, fields->size)};
 	return true;
 }
 
