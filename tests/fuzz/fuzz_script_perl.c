@@ -19,6 +19,7 @@
 #include "script/perl_walk.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/snapshot_save.h"
+#include "tests/fuzz/script_checks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes);
 
@@ -50,24 +51,10 @@ static bool read_input(struct input *input, struct cursor *in)
 	return snapshot_load(&input->snapshot, in, &err) == 0;
 }
 
-static void check(const struct input *input, enum script_outcome outcome,
-		  const struct script_walk *walk)
+static void check(const struct input *input, const struct script_walk *walk)
 {
-	uint32_t nr_bytes = 0;
-	size_t last = 0;
-
-	assert(outcome < SCRIPT_OUTCOME_COUNT && *script_outcome_name(outcome));
-	assert(outcome == SCRIPT_PROVED || !walk->nr_frames);
-	for (size_t i = 0; i < walk->nr_frames; i++) {
-		assert(walk->frames[i].native >= last &&
-		       walk->frames[i].native < input->nr_natives);
+	for (size_t i = 0; i < walk->nr_frames; i++)
 		assert(input->natives[walk->frames[i].native].address == PERL_RUNOPS);
-		last = walk->frames[i].native;
-	}
-	assert(walk->wanted.nr <= SNAPSHOT_WANTED_MAX);
-	for (size_t i = 0; i < walk->wanted.nr; i++)
-		nr_bytes += walk->wanted.at[i].nr_bytes;
-	assert(nr_bytes == walk->wanted.nr_bytes && nr_bytes <= WANTED_BYTES_MAX);
 }
 
 /* The process does not exist: only the snapshot has memory. */
@@ -99,11 +86,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes)
 		struct wanted_memory missing = {.nr = 0};
 
 		perl_find_missing(&input.perl, input.interpreter, &input.snapshot, &missing);
-		assert(missing.nr_bytes <= WANTED_BYTES_MAX);
-		check(&input,
-		      perl_walk(&input.perl, input.interpreter, &input.snapshot, input.natives,
-				input.nr_natives, &walk),
-		      &walk);
+		check_wanted(&missing);
+		check_walk(perl_walk(&input.perl, input.interpreter, &input.snapshot, input.natives,
+				     input.nr_natives, &walk),
+			   &walk, input.nr_natives);
+		check(&input, &walk);
 		name(&input, &walk);
 	}
 	script_walk_release(&walk);

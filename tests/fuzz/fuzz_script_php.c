@@ -18,6 +18,7 @@
 #include "script/php_names.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/snapshot_save.h"
+#include "tests/fuzz/script_checks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes);
 
@@ -57,34 +58,16 @@ static bool read_input(struct input *input, struct cursor *in)
 	return true;
 }
 
-static void check_wanted(const struct wanted_memory *wanted)
+static void check(const struct input *input, const struct script_walk *walk)
 {
-	uint32_t nr_bytes = 0;
-
-	assert(wanted->nr <= SNAPSHOT_WANTED_MAX);
-	for (size_t i = 0; i < wanted->nr; i++)
-		nr_bytes += wanted->at[i].nr_bytes;
-	assert(nr_bytes == wanted->nr_bytes && nr_bytes <= WANTED_BYTES_MAX);
-}
-
-static void check(const struct input *input, enum script_outcome outcome,
-		  const struct script_walk *walk)
-{
-	size_t last = 0;
-
-	assert(outcome < SCRIPT_OUTCOME_COUNT && *script_outcome_name(outcome));
-	assert(outcome == SCRIPT_PROVED || !walk->nr_frames);
 	for (size_t i = 0; i < walk->nr_frames; i++) {
 		const struct script_frame *frame = &walk->frames[i];
 		uint8_t function[PHP_FUNCTION_BYTES_MAX];
 
-		assert(frame->native >= last && frame->native < input->nr_natives);
 		assert(php_read_function(input->php.layout, &input->snapshot, frame->code,
 					 function));
 		assert(function[0] == PHP_FUNCTION_NATIVE || input->natives[frame->native].is_loop);
-		last = frame->native;
 	}
-	check_wanted(&walk->wanted);
 }
 
 /* The process does not exist: only the snapshot has memory. */
@@ -117,9 +100,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes)
 
 		php_find_missing(&input.php, &input.snapshot, &missing);
 		check_wanted(&missing);
-		check(&input,
-		      php_walk(&input.php, &input.snapshot, input.natives, input.nr_natives, &walk),
-		      &walk);
+		check_walk(php_walk(&input.php, &input.snapshot, input.natives, input.nr_natives,
+				    &walk),
+			   &walk, input.nr_natives);
+		check(&input, &walk);
 		name(&input, &walk);
 	}
 	script_walk_release(&walk);
