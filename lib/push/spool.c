@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/index_set.h"
 #include "push/request.h"
 #include "push/spool_file_priv.h"
 
@@ -44,11 +45,7 @@ struct push_spool {
 /* splitmix64 */
 static uint64_t draw(struct push_spool *spool)
 {
-	uint64_t mixed = spool->random += UINT64_C(0x9e3779b97f4a7c15);
-
-	mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
-	return mixed ^ mixed >> 31;
+	return scramble_u64(spool->random += UINT64_C(0x9e3779b97f4a7c15));
 }
 
 static uint64_t now(const struct push_spool *spool)
