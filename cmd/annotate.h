@@ -12,7 +12,7 @@
 struct source_check;
 struct weights;
 
-/* What the command line of annotate says; shared by its two kinds of listing. */
+/* The command line of annotate, shared by its two kinds of listing. */
 struct annotate_args {
 	const char *input;
 	int metric; /* an enum metric */

@@ -98,7 +98,7 @@ int open_profile_or_counts(const char *path, struct profile **profile);
  * sleeping threads, and all native functions of interpreters. `path` as for open_profile().
  */
 void prepare_profile(struct profile *profile, const char *path, bool with_kernel, bool with_native);
-/* What messages call it. */
+/* Its name in messages. */
 const char *profile_path_or_default(const char *path);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What completions of shells ask. */
+/* Answers completions of shells. */
 #include "cmd/complete.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What completions of shells ask. */
+/* Answers completions of shells. */
 #ifndef PROFC_CMD_COMPLETE_H
 #define PROFC_CMD_COMPLETE_H
 

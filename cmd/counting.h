@@ -15,7 +15,7 @@ struct kept_files;
 struct launch;
 struct prober;
 
-/* What is to be counted, as options of record, attach and top. */
+/* The options of record, attach and top that say what to count. */
 struct count_options {
 	struct option_list functions; /* --count */
 	struct option_list calls_in;  /* --count-calls-in */

@@ -61,7 +61,7 @@ static const struct option_row rows[] = {
 	OPTIONS_END,
 };
 
-/* What is known of each thread of the profile, by its row. */
+/* The threads of the profile, by row. */
 struct dumping {
 	const struct dump_args *args;
 	struct attached attached;
@@ -203,7 +203,7 @@ static int take(struct dumping *dumping, struct live *live, struct err *err)
 	return status;
 }
 
-/* Those that still live: threads may have ended since the beginning. */
+/* Keeps threads that still live; some may have ended since the beginning. */
 static size_t drop_ended(struct dumping *dumping)
 {
 	size_t kept = 0;

@@ -45,7 +45,7 @@ extern const char *const export_thread_choices[], *const export_weight_choices[]
 
 /* The metric to check filters by; where none was chosen it is the profile's, later. */
 enum metric export_values_metric(const struct export_values *values);
-/* What an exporter is asked for. The filter is borrowed. */
+/* The options for an exporter. The filter is borrowed. */
 struct export_options export_values_apply(const struct export_values *values,
 					  const struct filter *filter);
 

@@ -65,7 +65,7 @@ struct filter_options {
 /* clang-format on */
 
 /*
- * What the options ask for, as a filter that borrows their texts. ERR_INVALID on a
+ * Make a filter of the options, which borrows their texts. ERR_INVALID on a
  * time or a time range that makes no sense.
  */
 int filter_options_apply(const struct filter_options *options, struct filter *filter,

@@ -21,7 +21,7 @@
 #define LEAST_PERCENT	 0.2
 #define FUNCTIONS_MAX_NS (10 * NS_PER_SEC)
 
-/* What is to be kept: it is found in views of the profile, which must not change meanwhile. */
+/* Sources and code to keep, found in views of the profile, which must not change meanwhile. */
 struct keeping {
 	struct kept_sources sources;
 	struct code_parts parts;

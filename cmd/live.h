@@ -40,7 +40,7 @@ struct live *live_start(const struct live_request *request, struct err *err);
 pid_t live_command(const struct live *live);
 /* For its descriptors, as that which tells of the end. Borrowed; NULL once stopped. */
 struct sampler *live_sampler(struct live *live);
-/* What happens in between is not recorded. */
+/* Nothing is recorded in between. */
 void live_pause(struct live *live);
 void live_resume(struct live *live);
 /*

@@ -264,7 +264,7 @@ static int dispatch(int argc, char **argv)
 	return unknown(word[0] == '-' ? "option" : "command", word);
 }
 
-/* What a command left in stdio must have arrived: a full disk is no success. */
+/* Output that is left in stdio must be written: a full disk is no success. */
 static int finish_stdio(int status)
 {
 	struct err err = ERR_INIT;

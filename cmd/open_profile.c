@@ -75,7 +75,7 @@ int open_profile_even_empty(const char *path, struct profile **profile)
 	return EXIT_DONE;
 }
 
-/* What a profile must have, for a view. */
+/* A view needs these in a profile. */
 enum needed {
 	NEEDS_SAMPLES,
 	NEEDS_SAMPLES_OR_COUNTS,

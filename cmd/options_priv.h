@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of options.h share. */
+/* Shared by the files of options.h. */
 #ifndef PROFC_CMD_OPTIONS_PRIV_H
 #define PROFC_CMD_OPTIONS_PRIV_H
 

@@ -73,7 +73,7 @@ static void pass_on(struct recording *recording, int signal)
 		kill(recording->command.launch.pid, signal);
 }
 
-/* What a command leaves behind is recorded on, and hears of no Ctrl-C if it is a daemon. */
+/* Processes that a command leaves are still recorded; a daemon gets no Ctrl-C. */
 static bool is_command_gone(const struct recording *recording)
 {
 	return recording_child_has_ended(recording->command.fd);
@@ -177,7 +177,7 @@ static void clear_progress(const struct recording *recording)
 		print_progress("%s", "");
 }
 
-/* What was asked for in vain; the recording goes on. */
+/* A request failed; the recording continues. */
 static void say_refused(const struct recording *recording, const struct err *err)
 {
 	clear_progress(recording);

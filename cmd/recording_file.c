@@ -114,7 +114,7 @@ static bool is_empty_recording(const char *path)
 	return is_empty;
 }
 
-/* What has the name already gives it up, if it is a file. */
+/* A file that has the name already is renamed. */
 static int set_aside(struct recording_file *file, struct err *err)
 {
 	char *old_path = xasprintf("%s.old", file->path);

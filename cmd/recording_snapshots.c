@@ -46,7 +46,7 @@ void snapshots_init(struct snapshots *snapshots, const struct recording_file *fi
 	pthread_cond_init(&snapshots->changed, NULL);
 }
 
-/* What may have no reader gets all at once, when it has one. */
+/* A FIFO without a reader gets the whole snapshot once it has one. */
 static int save(struct snapshots *snapshots, struct profile *profile, const char *path,
 		struct err *err)
 {

@@ -96,7 +96,8 @@ bool recording_is_empty(const struct record_options *options, const struct recor
 /* A command that used next to nothing may end without having been seen. */
 #define MEASURABLE_NS (20 * NS_PER_MS)
 
-/* What shows what was asked for; of a target that only slept, CPU time tells nothing. */
+/* The command that shows the recorded metric; CPU time says nothing about a target that only slept.
+ */
 static const char *words_of_view(const struct count_options *count, const struct recorded *recorded)
 {
 	bool has_cpu = !count->no_cpu;
@@ -153,7 +154,7 @@ static pid_t stopped_process(const struct recording *recording)
 	return 0;
 }
 
-/* What is stopped has no CPU time, though it may have been seen blocked before. */
+/* A stopped process has no CPU time, though it may have been seen blocked before. */
 static void say_stopped(const struct recording *recording)
 {
 	pid_t pid = stopped_process(recording);
@@ -164,7 +165,7 @@ static void say_stopped(const struct recording *recording)
 	print_hint("kill -CONT %d lets it go on", (int)pid);
 }
 
-/* What was missed, and what was done to the target, as far as there is anything. */
+/* Says which samples were missed, and how the target was disturbed, if any. */
 static void say_counters(const struct profile *profile)
 {
 	for (size_t i = 0; i < profile->nr_counters; i++) {

@@ -7,7 +7,7 @@
 
 struct err;
 
-/* Those of $PATH, as search_path_find() takes them. */
+/* The directories of $PATH, as search_path_find() takes them. */
 const char *search_directories(void);
 /* Is there a program of this name in $PATH? */
 bool in_search_path(const char *program);

@@ -18,7 +18,7 @@ struct signal_pipe {
 void signal_pipe_open(struct signal_pipe *pipe, const sigset_t *signals);
 /* Job control stops us: SIGTSTP was read, and is blocked. Returns when we are continued. */
 void stop_this_process(void);
-/* What has not been read is still pending. */
+/* Signals that were not read are still pending. */
 void signal_pipe_close(struct signal_pipe *pipe);
 
 #endif

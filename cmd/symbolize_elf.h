@@ -9,7 +9,7 @@
 
 struct symbol_options;
 
-/* What addr2line's letters ask for. */
+/* The options of addr2line. */
 struct symbolize_elf_args {
 	const char *exe;
 	const char *section; /* what addresses count from, or NULL: as they are loaded */

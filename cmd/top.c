@@ -145,7 +145,7 @@ struct top {
 	uint64_t nr_shown;
 	uint64_t resolve_cpu_ns; /* of the last look-up of names */
 	uint64_t resolved_ns;	 /* the end of that look-up */
-	/* What it was asked for. */
+	/* The requests of that look-up. */
 	size_t nr_resolved, nr_resolved_jit_names;
 };
 
@@ -184,7 +184,7 @@ static void name(struct top *top, struct profile *profile)
 		resolve(top, profile);
 }
 
-/* What is wished of a profile that is to be shown from now on. */
+/* Weigh a profile that is shown from now on. */
 static int weigh(struct top *top, const struct profile *profile, struct err *err)
 {
 	const struct browse_input input = {

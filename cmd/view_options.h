@@ -62,7 +62,7 @@ extern const char *const view_color_choices[], *const view_name_choices[],
 	 .help = "JSON output"}
 /* clang-format on */
 
-/* What the options and standard output, a terminal or not, make of it. */
+/* The view that the options and standard output, a terminal or not, lead to. */
 struct view view_options_resolve(const struct view_options *options);
 
 #endif

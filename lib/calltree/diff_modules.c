@@ -146,7 +146,7 @@ static struct str_id *sorted_keys(const struct diff_modules *modules)
 	return keys;
 }
 
-/* Those of both sides. */
+/* Modules of one side only, for both sides. */
 struct lone_modules {
 	struct lone_module *rows; /* owned */
 	size_t nr;

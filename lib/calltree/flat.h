@@ -111,7 +111,7 @@ struct flat_row {
 	struct tally called;	     /* of the total, what is below its counted calls */
 };
 
-/* What threads began with. */
+/* The functions that threads began with. */
 struct flat_starts {
 	uint32_t *labels;   /* by thread: WAIT_FUNCTION_NONE if it is not known; owned */
 	bool *has_namesake; /* by thread: another one of its process has its name; owned */

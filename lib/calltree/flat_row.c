@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is known of the rows of a flat table. */
+/* Values of the rows of a flat table. */
 #include "calltree/counts.h"
 #include "calltree/filter.h"
 #include "calltree/flat_priv.h"

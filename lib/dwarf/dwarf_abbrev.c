@@ -112,7 +112,7 @@ static bool is_fixed(const struct abbrev_table *table, const struct abbrev *row,
 	return row->nr_steps == 0 || (row->nr_steps == 1 && first->kind == SKIP_FIXED);
 }
 
-/* What is known of an attribute, given those before it. */
+/* Note an attribute, given those before it. */
 static void note_attribute(const struct abbrev_table *table, struct abbrev *row, uint16_t name,
 			   uint16_t form)
 {

@@ -13,7 +13,7 @@
  * few steps as its forms allow: a run of forms of fixed sizes is one addition.
  */
 
-/* What the size of a form may depend on; one table is compiled for each. */
+/* The size of a form may depend on these; one table is compiled for each. */
 struct dwarf_encoding {
 	uint16_t version;
 	uint8_t address_bytes;

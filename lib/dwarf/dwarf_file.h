@@ -40,7 +40,7 @@ struct dwarf_value {
 	const char *text; /* DW_FORM_string */
 };
 
-/* What an entry says about where its code is. */
+/* The attributes of an entry that say where its code is. */
 struct dwarf_pcs {
 	struct dwarf_value low_pc, high_pc, ranges;
 };

@@ -7,7 +7,7 @@
 
 #include "dwarf/dwarf_file.h"
 
-/* What a function's entry says, its abstract origin and specification included. */
+/* A function's entry, with its abstract origin and specification. */
 struct dwarf_function {
 	/* Borrowed from the sections; NULL when unknown, or not needed: there is a linkage name. */
 	const char *name;

@@ -67,7 +67,7 @@ static bool step_to_origin(struct origin_key *key)
 	       dwarf_value_reference(unit, &entry.origin, &key->file, &key->offset);
 }
 
-/* What the entry at `offset` with these attributes is an instance of: mostly itself. */
+/* The origin of the entry at `offset` with these attributes: mostly itself. */
 static uint32_t origin_of(struct inventory_walk *walk, const struct dwarf_entry *entry,
 			  uint64_t offset)
 {

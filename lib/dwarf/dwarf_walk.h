@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "dwarf/dwarf_file.h"
 
-/* What may be below an entry, by its tag. */
+/* The kind of an entry by its tag, which says what may be below it. */
 enum entry_kind {
 	ENTRY_OTHER,
 	ENTRY_SPACE, /* may hold functions */
@@ -19,7 +19,7 @@ enum entry_kind {
 
 static inline enum entry_kind dwarf_entry_kind(uint16_t tag)
 {
-	/* What is not named here is ENTRY_OTHER. */
+	/* All other tags are ENTRY_OTHER. */
 	static const uint8_t kinds[] = {
 		[DW_TAG_compile_unit] = ENTRY_SPACE,
 		[DW_TAG_partial_unit] = ENTRY_SPACE,
@@ -80,7 +80,7 @@ static inline void dwarf_walk_skip_attributes(struct dwarf_walk *walk, const str
 	abbrev_skip(walk->abbrevs, abbrev, walk->unit->encoding, &walk->cursor);
 }
 
-/* What an entry says of the code of a function, or of a copy that was inlined. */
+/* The code of a function, or of a copy that was inlined, as its entry has it. */
 struct dwarf_entry {
 	struct dwarf_pcs pcs;
 	struct dwarf_value origin;

@@ -25,7 +25,7 @@ struct line_header {
 	int8_t line_base;
 	uint8_t line_range, opcode_base;
 	uint8_t nr_operands[256]; /* of the standard opcodes, by opcode */
-	/* What each special opcode adds, for they are most of a program and division is slow. */
+	/* Each special opcode adds these: they are most of a program, and division is slow. */
 	uint16_t special_advance[256];
 	int16_t special_line[256];
 	uint64_t program_offset, nr_program_bytes; /* in .debug_line */

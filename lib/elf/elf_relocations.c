@@ -82,7 +82,7 @@ void elf_relocations_apply(Elf *elf, uint64_t vaddr, uint64_t *words, size_t nr)
 	if (!elf || !gelf_getehdr(elf, &file))
 		return;
 	while ((section = elf_nextscn(elf, section))) {
-		/* Those of a part that is not loaded are for debuggers. */
+		/* Relocations of a part that is not loaded are for debuggers. */
 		if (gelf_getshdr(section, &header) && header.sh_type == SHT_RELA &&
 		    header.sh_flags & SHF_ALLOC)
 			apply_section(elf, &file, section, vaddr, words, nr);

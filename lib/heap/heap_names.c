@@ -140,7 +140,7 @@ struct heap_form heap_form_of(enum heap_function function)
 	return form;
 }
 
-/* Those of the forms of operator delete that compilers call. */
+/* The forms of operator delete that compilers call. */
 static const char *const deletes[] = {
 	"_ZdlPv",
 	"_ZdaPv",

@@ -24,7 +24,7 @@ struct backing {
 
 #define BACKINGS_KNOWN 16
 
-/* What was asked before. Any thread. */
+/* Earlier answers. Any thread. */
 struct backings {
 	pthread_mutex_t lock;
 	struct backing known[BACKINGS_KNOWN];

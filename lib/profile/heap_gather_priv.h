@@ -85,7 +85,7 @@ struct moved {
 	bool is_there;
 };
 
-/* Those that are alive. */
+/* Blocks that are alive. */
 struct alive {
 	struct live_blocks places;
 	uint64_t bytes; /* with mappings */
@@ -143,7 +143,7 @@ static inline void remove_cohort(struct heap_gather *gather, uint32_t at)
 	gather->cohorts.unused = at;
 }
 
-/* What is alive at a new peak. */
+/* At a new peak, the blocks of a cohort that came later belong to it. */
 static inline void come_to_peak(const struct heap_gather *gather, struct cohort *cohort)
 {
 	if (cohort->nr_peaks == gather->peak.nr)

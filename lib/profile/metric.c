@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is known about each metric. */
+/* The properties of each metric. */
 #include "profile/metric.h"
 
 #include <string.h>

@@ -17,7 +17,7 @@ struct runtime {
 
 /* The runtime that a program or library belongs to, by its path; NULL: none that is known. */
 const struct runtime *runtime_of_file(const char *path);
-/* Those versions by the usual name of a runtime, or NULL. */
+/* The versions of a runtime with this usual name, or NULL. */
 const char *runtime_known_versions(const char *name);
 
 #endif

@@ -21,8 +21,8 @@ struct push_headers {
  */
 int push_headers_parse(struct push_headers *headers, const char *text, struct err *err);
 /*
- * The same of a file, of at most 64 KiB. ERR_SYS: it cannot be read. Read it again for each attempt
- * that was denied: tokens are renewed.
+ * push_headers_parse() of a file of at most 64 KiB. ERR_SYS: it cannot be read. Read it again for
+ * each attempt that was denied: tokens are renewed.
  */
 int push_headers_read(struct push_headers *headers, const char *path, struct err *err);
 void push_headers_release(struct push_headers *headers);

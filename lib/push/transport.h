@@ -30,7 +30,7 @@ struct push_transport {
 };
 
 /*
- * What an HTTP status means. 401, 403, 404, redirections and the like are PUSH_DENIED, as they are
+ * The outcome of an HTTP status. 401, 403, 404, redirections and the like are PUSH_DENIED: they are
  * of all requests.
  */
 enum push_outcome push_outcome_of_status(long status);

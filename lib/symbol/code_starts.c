@@ -118,7 +118,7 @@ static void set_bounds(struct search *search)
 	}
 }
 
-/* What bounds one row bounds those beyond it, too. */
+/* The bounds of one row hold for the rows beyond it, too. */
 static void spread_bounds(struct search *search)
 {
 	for (size_t i = 1; i < search->nr; i++) {

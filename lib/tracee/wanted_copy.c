@@ -84,7 +84,7 @@ static void add_range(struct tracee *tracee, const struct wanted_range *range, b
 	}
 }
 
-/* Those that are to be copied in the stop, or those that are not. */
+/* Adds the regions that are copied in the stop, or those that are copied after it. */
 static void add_regions(struct tracee *tracee, const struct wanted_memory *memory, bool are_late,
 			struct snapshot *snapshot)
 {
