@@ -3,7 +3,6 @@
 #include "push/header_file.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/err.h"
+#include "base/read_up_to.h"
 
 #define FILE_BYTES_MAX (64 * 1024)
 
@@ -91,25 +91,6 @@ int push_headers_parse(struct push_headers *headers, const char *text, struct er
 	return 0;
 }
 
-/* Up to the end, or to one byte more than may be there; -1: errno. */
-static ssize_t read_whole(int fd, char *text, size_t nr_bytes)
-{
-	size_t nr = 0;
-
-	while (nr < nr_bytes) {
-		ssize_t got = read(fd, text + nr, nr_bytes - nr);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -1;
-		if (got == 0)
-			break;
-		nr += (size_t)got;
-	}
-	return (ssize_t)nr;
-}
-
 int push_headers_read(struct push_headers *headers, const char *path, struct err *err)
 {
 	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -123,7 +104,7 @@ int push_headers_read(struct push_headers *headers, const char *path, struct err
 	if (!S_ISREG(found.st_mode))
 		return err_set(err, ERR_INVALID, "%s is no regular file", path);
 	text = xcalloc(1, FILE_BYTES_MAX + 2);
-	nr_bytes = read_whole(fd, text, FILE_BYTES_MAX + 1);
+	nr_bytes = read_up_to(fd, text, FILE_BYTES_MAX + 1);
 	if (nr_bytes < 0)
 		return err_sys(err, "cannot read %s", path);
 	if (nr_bytes > FILE_BYTES_MAX || strlen(text) != (size_t)nr_bytes)

@@ -19,6 +19,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/output_file.h"
+#include "base/read_up_to.h"
 #include "push/request.h"
 
 #define NUMBER_DIGITS  16
@@ -114,21 +115,6 @@ int spool_file_write(const char *directory, uint64_t number, const struct push_r
 	return output_file_finish(&file, err);
 }
 
-static int read_all(int fd, uint8_t *bytes, size_t nr_bytes)
-{
-	while (nr_bytes) {
-		ssize_t got = read(fd, bytes, nr_bytes);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return -1;
-		bytes += got;
-		nr_bytes -= (size_t)got;
-	}
-	return 0;
-}
-
 int spool_file_read(const char *directory, uint64_t number, uint64_t max_bytes,
 		    struct push_request *request, struct err *err)
 {
@@ -144,7 +130,7 @@ int spool_file_read(const char *directory, uint64_t number, uint64_t max_bytes,
 	bytes = alloc_bounded((size_t)found.st_size + 1, 1, (size_t)max_bytes + 1);
 	if (!bytes)
 		return err_set(err, ERR_NOMEM, "no memory for %s", path);
-	if (read_all(fd, bytes, (size_t)found.st_size) < 0)
+	if (read_up_to(fd, bytes, (size_t)found.st_size) != found.st_size)
 		return err_sys(err, "cannot read %s", path);
 	return spool_file_parse(bytes, (size_t)found.st_size, request, err);
 }

@@ -12,25 +12,12 @@
 #include "base/buf.h"
 #include "base/chosen_file.h"
 #include "base/clock.h"
+#include "base/read_up_to.h"
 #include "base/strtab.h"
 #include "profile/profile.h"
 
 /* Generated sources are large, but not as large as this. */
 #define SOURCE_MAX_BYTES (256u << 20)
-
-static bool read_all(int fd, char *bytes, size_t nr_bytes)
-{
-	size_t have = 0;
-
-	while (have < nr_bytes) {
-		ssize_t got = read(fd, bytes + have, nr_bytes - have);
-
-		if (got <= 0)
-			return false;
-		have += (size_t)got;
-	}
-	return true;
-}
 
 static void split_lines(struct source_file_text *text, size_t nr_bytes)
 {
@@ -61,7 +48,7 @@ static bool try_read(const char *path, struct owner chooser, struct source_file_
 		return false;
 	nr_bytes = (size_t)status.st_size;
 	bytes = xmalloc(nr_bytes + 1);
-	if (!read_all(fd, bytes, nr_bytes)) {
+	if (read_up_to(fd, bytes, nr_bytes) != status.st_size) {
 		free(bytes);
 		return false;
 	}
