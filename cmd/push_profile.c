@@ -148,9 +148,10 @@ static int add_metric(struct push_spool *spool, enum push_kind kind, const struc
 }
 
 static int add_all(struct push_spool *spool, enum push_kind kind, const struct profile *profile,
-		   struct export_options options, const struct push_labels *labels, size_t *nr,
-		   struct err *err)
+		   struct export_options options, const struct push_labels *labels, struct err *err)
 {
+	bool has_any = false;
+
 	for (int metric = 0; metric < METRIC_COUNT; metric++) {
 		int status;
 
@@ -160,30 +161,27 @@ static int add_all(struct push_spool *spool, enum push_kind kind, const struct p
 		status = add_metric(spool, kind, profile, &options, labels, err);
 		if (status && status != ERR_EMPTY)
 			return status;
-		*nr += status == 0;
+		has_any |= status == 0;
 	}
-	return *nr ? 0 : err_set(err, ERR_EMPTY, "no samples match: there is nothing to push");
+	return has_any ? 0 : err_set(err, ERR_EMPTY, "no samples match: there is nothing to push");
 }
 
-int push_profile_add(struct push_spool *spool, const struct push_target *target,
-		     const struct profile *profile, const struct export_options *options, bool all,
-		     size_t *nr, struct err *err)
+static int add_profile(struct push_spool *spool, const struct push_target *target,
+		       const struct profile *profile, const struct export_options *options,
+		       bool all, struct err *err)
 {
 	struct export_options chosen = *options;
 	struct push_labels labels = {.labels = NULL};
 	int status = make_labels(target, profile, &labels, err);
 
-	*nr = 0;
 	chosen.only_metric = true;
 	/* Blocks are beside their bytes. */
 	if (chosen.metric == METRIC_ALLOCS)
 		chosen.metric = METRIC_ALLOC;
-	if (status == 0 && all) {
-		status = add_all(spool, target->receiver.kind, profile, chosen, &labels, nr, err);
-	} else if (status == 0) {
-		status = add_metric(spool, target->receiver.kind, profile, &chosen, &labels, err);
-		*nr = status == 0;
-	}
+	if (status == 0)
+		status = all ? add_all(spool, target->receiver.kind, profile, chosen, &labels, err)
+			     : add_metric(spool, target->receiver.kind, profile, &chosen, &labels,
+					  err);
 	push_labels_release(&labels);
 	return status;
 }
@@ -307,12 +305,11 @@ static int push_through(const struct push_transport *transport, const struct pus
 	struct push_spool *spool;
 	struct push_counts counts;
 	struct err err = ERR_INIT;
-	size_t nr;
 	int status = push_spool_open(&spool, &spool_options, &err);
 
 	if (status)
 		return fail_with(&err);
-	if (push_profile_add(spool, target, profile, options, all, &nr, &err)) {
+	if (add_profile(spool, target, profile, options, all, &err)) {
 		push_spool_free(spool);
 		return fail_with(&err);
 	}

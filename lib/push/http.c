@@ -228,7 +228,6 @@ static bool set_options(const struct push_http *http, const struct push_request 
 	const struct push_http_options *options = &http->options;
 	const struct library *curl = &http->curl;
 	void *easy = http->easy;
-	long connect_ms = options->connect_ns ? (long)(options->connect_ns / NS_PER_MS) : 10000;
 	long whole_ms = options->whole_ns ? (long)(options->whole_ns / NS_PER_MS) : 120000;
 
 	curl->easy_reset(easy);
@@ -239,7 +238,7 @@ static bool set_options(const struct push_http *http, const struct push_request 
 	       curl->easy_setopt(easy, CURLOPT_PROTOCOLS, 3L) == CURL_OK &&
 	       curl->easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURL_OK &&
 	       curl->easy_setopt(easy, CURLOPT_USERAGENT, options->agent) == CURL_OK &&
-	       curl->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, connect_ms) == CURL_OK &&
+	       curl->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, 10000L) == CURL_OK &&
 	       curl->easy_setopt(easy, CURLOPT_TIMEOUT_MS, whole_ms) == CURL_OK &&
 	       curl->easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L) == CURL_OK &&
 	       curl->easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, 30L) == CURL_OK &&

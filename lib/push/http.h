@@ -17,8 +17,8 @@ struct push_http_options {
 	const char *header_path; /* push_headers_read() before each request; NULL: none; borrowed */
 	const char *ca_path;	 /* certificates to trust; NULL: those of the library; borrowed */
 	const char *agent;	 /* User-Agent; borrowed */
-	const atomic_bool *ended;      /* set: give up at once; borrowed, or NULL */
-	uint64_t connect_ns, whole_ns; /* patience; 0: 10 s and 2 min */
+	const atomic_bool *ended; /* set: give up at once; borrowed, or NULL */
+	uint64_t whole_ns;	  /* patience; 0: 2 min */
 };
 
 /*
