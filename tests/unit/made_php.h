@@ -3,9 +3,10 @@
  * The memory of a thread that runs PHP, made up. On the native stack are, from the leaf on:
  *
  *	leaf                    (native frame 0)
- *	inner, outer            (1: `inner` is a generator, to which the generator `outer`
- *delegates) each                    (2: a function of PHP's own) middle, main            (3) main
- *of the interpreter (4)
+ *	inner, outer            (1: `outer` is a generator, and delegates to `inner`, another one)
+ *	each                    (2: a function of PHP's own)
+ *	middle, main            (3)
+ *	main of the interpreter (4)
  */
 #ifndef PROFC_TESTS_UNIT_MADE_PHP_H
 #define PROFC_TESTS_UNIT_MADE_PHP_H
