@@ -152,7 +152,7 @@ class Php(LiveCase):
             self.assertNotIn("execute_ex", stack)
         for stack, weight in recording.folded("--native"):
             if "part" in stack and weight:
-                # The loop that runs them stands before them: once for each call from native code.
+                # The loop that runs them is before them: once for each call from native code.
                 self.assertEqual(stack[stack.index("all") - 1], "execute_ex", stack)
                 self.assertEqual(stack[stack.index("{closure}") - 1], "execute_ex", stack)
                 self.assertEqual(stack.count("execute_ex"), 3, stack)

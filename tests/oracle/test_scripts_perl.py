@@ -182,7 +182,7 @@ class Scripts(LiveCase):
         self.check(EVALS)
 
 
-# Each text makes another sub, named or not, which dies with it, and the next one stands where it was.
+# Each text makes another sub, named or not, which dies with it, and the next one takes its place.
 # The program says when each lived.
 STORM = """
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
