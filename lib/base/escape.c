@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Escaping of untrusted text for terminals, JSON and shells, and its width in columns. */
+/* Escaping of untrusted text for terminals, JSON and shells, its width in columns, and base64. */
 #include "base/escape.h"
 
 #include <stdbool.h>
@@ -146,4 +146,23 @@ void escape_shell(struct buf *out, const char *word)
 		buf_append_byte(out, (uint8_t)*word);
 	}
 	buf_append_byte(out, '\'');
+}
+
+void escape_base64(struct buf *out, const void *bytes, size_t nr_bytes)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const uint8_t *at = bytes;
+
+	for (size_t i = 0; i < nr_bytes; i += 3) {
+		size_t nr_left = nr_bytes - i;
+		uint32_t group = (uint32_t)at[i] << 16 |
+				 (nr_left > 1 ? (uint32_t)at[i + 1] << 8 : 0) |
+				 (nr_left > 2 ? at[i + 2] : 0);
+		char text[4] = {digits[group >> 18], digits[group >> 12 & 63],
+				nr_left > 1 ? digits[group >> 6 & 63] : '=',
+				nr_left > 2 ? digits[group & 63] : '='};
+
+		buf_append(out, text, sizeof(text));
+	}
 }

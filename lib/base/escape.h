@@ -28,4 +28,7 @@ void escape_json(struct buf *out, const char *text);
 /* Quote a word if necessary, so that a shell takes it as one word, whatever bytes it has. */
 void escape_shell(struct buf *out, const char *word);
 
+/* Bytes as base64 with padding (RFC 4648). */
+void escape_base64(struct buf *out, const void *bytes, size_t nr_bytes);
+
 #endif

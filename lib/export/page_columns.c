@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/escape.h"
 #include "base/json.h"
 #include "base/minmax.h"
 #include "base/sink.h"
@@ -80,31 +81,13 @@ void page_columns_write_names(const struct page_columns *columns, struct json *j
 	json_array_end(json);
 }
 
-static void append_base64(struct buf *out, const uint8_t *bytes, size_t nr_bytes)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-	for (size_t i = 0; i < nr_bytes; i += 3) {
-		size_t left = nr_bytes - i;
-		uint32_t three = (uint32_t)bytes[i] << 16 |
-				 (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
-				 (left > 2 ? bytes[i + 2] : 0);
-
-		buf_append_byte(out, (uint8_t)digits[three >> 18]);
-		buf_append_byte(out, (uint8_t)digits[three >> 12 & 63]);
-		buf_append_byte(out, (uint8_t)(left > 1 ? digits[three >> 6 & 63] : '='));
-		buf_append_byte(out, (uint8_t)(left > 2 ? digits[three & 63] : '='));
-	}
-}
-
 void page_write_packed(struct sink *sink, const void *bytes, size_t nr_bytes)
 {
 	struct sink packed = SINK_MEMORY;
 	struct buf text = {0};
 
 	gzip_write(&packed, bytes, nr_bytes);
-	append_base64(&text, packed.pending.bytes, packed.pending.nr_bytes);
+	escape_base64(&text, packed.pending.bytes, packed.pending.nr_bytes);
 	sink_write(sink, text.bytes, text.nr_bytes);
 	buf_release(&text);
 	sink_release(&packed);

@@ -17,7 +17,9 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/json.h"
+#include "base/lasting_hash.h"
 #include "base/sink.h"
 #include "push/labels.h"
 
@@ -139,10 +141,8 @@ static void append_type_config(struct buf *out, const struct push_profile *profi
 static void choose_boundary(char *boundary, size_t nr_boundary_bytes,
 			    const struct push_profile *profile)
 {
-	uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
+	uint64_t hash = lasting_hash(LASTING_HASH_BEGIN, profile->pprof, profile->nr_bytes);
 
-	for (size_t i = 0; i < profile->nr_bytes; i++)
-		hash = (hash ^ ((const uint8_t *)profile->pprof)[i]) * UINT64_C(1099511628211);
 	do
 		snprintf(boundary, nr_boundary_bytes, "profc-%016" PRIx64, hash++);
 	while (memmem(profile->pprof, profile->nr_bytes, boundary, strlen(boundary)));
@@ -195,24 +195,6 @@ static void json_label(struct json *json, const char *name, const char *value)
 	json_object_end(json);
 }
 
-static void append_base64(struct buf *out, const uint8_t *bytes, size_t nr_bytes)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-	for (size_t i = 0; i < nr_bytes; i += 3) {
-		size_t nr_left = nr_bytes - i;
-		uint32_t group = (uint32_t)bytes[i] << 16 |
-				 (nr_left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
-				 (nr_left > 2 ? bytes[i + 2] : 0);
-		char text[4] = {digits[group >> 18], digits[group >> 12 & 63],
-				nr_left > 1 ? digits[group >> 6 & 63] : '=',
-				nr_left > 2 ? digits[group & 63] : '='};
-
-		buf_append(out, text, sizeof(text));
-	}
-}
-
 /* WriteRawRequest of profilestore.proto, as JSON; addresses are those of files: normalized. */
 static void make_parca(struct push_request *request, const struct push_profile *profile)
 {
@@ -221,7 +203,7 @@ static void make_parca(struct push_request *request, const struct push_profile *
 	struct buf base64 = {0};
 	struct json json;
 
-	append_base64(&base64, profile->pprof, profile->nr_bytes);
+	escape_base64(&base64, profile->pprof, profile->nr_bytes);
 	json_init(&json, &sink);
 	json_object_begin(&json);
 	json_key_array_begin(&json, "series");

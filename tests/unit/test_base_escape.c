@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/alloc.h"
 #include "base/escape.h"
 #include "tests/unit/unit.h"
 
@@ -107,4 +108,20 @@ TEST(escape_shell, plain_words_stay_plain)
 	escape_shell(&command, "");
 	assert_string_equal(buf_str(&command), "/tmp/a-b_c.data ''");
 	buf_release(&command);
+}
+
+TEST(escape_base64, pads_to_four_digits)
+{
+	/* The test vectors of RFC 4648, and the last two digits. */
+	static const char *const vectors[][2] = {
+		{"", ""},	 {"f", "Zg=="},	       {"fo", "Zm8="},
+		{"foo", "Zm9v"}, {"foob", "Zm9vYg=="}, {"\xfb\xff\xbf", "+/+/"}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(vectors); i++) {
+		struct buf text = {0};
+
+		escape_base64(&text, vectors[i][0], strlen(vectors[i][0]));
+		assert_string_equal(buf_str(&text), vectors[i][1]);
+		buf_release(&text);
+	}
 }
