@@ -122,7 +122,7 @@ static const char *trigger_of(const struct profile *profile)
 	static const char prefix[] = PROFILE_TRIGGER_MARK;
 	uint64_t at_ns = profile_counter(profile, "trigger_ns");
 
-	/* Of several at the end, the last one is that of the file. */
+	/* If several are at the end, the last one is the file's. */
 	for (size_t i = profile->nr_marks; i-- > 0;) {
 		const char *text = profile_str(profile, profile->marks[i].text);
 
