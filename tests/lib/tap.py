@@ -13,7 +13,8 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from profc import heard  # noqa: E402  (needs the line above)
+from host import HostWatch  # noqa: E402  (needs the line above)
+from profc import heard  # noqa: E402
 
 
 class TapResult(unittest.TestResult):
@@ -23,6 +24,7 @@ class TapResult(unittest.TestResult):
         super().__init__()
         self.out = out
         self.number = 0
+        self.host = HostWatch()
 
     def line(self, ok, test, directive="", output=""):
         self.number += 1
@@ -35,11 +37,12 @@ class TapResult(unittest.TestResult):
     def startTest(self, test):
         super().startTest(test)
         heard.clear()
+        self.host = HostWatch()
 
     def account(self, err, test):
-        """Why it failed, and how often profc sampled and what stops took, as it said itself."""
+        """Why it failed; how often profc sampled and what stops took, as it said; and the host."""
         said = "".join(f"profc said: {text[-1000:]}\n" for text in heard)
-        return self._exc_info_to_string(err, test) + said
+        return self._exc_info_to_string(err, test) + said + self.host.in_words()
 
     def addSuccess(self, test):
         self.line(True, test)
