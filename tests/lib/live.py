@@ -2,6 +2,7 @@
 """The test case the live and command-line tests derive from."""
 
 import json
+import math
 import os
 import shutil
 import tempfile
@@ -57,6 +58,15 @@ class LiveCase(unittest.TestCase):
         half = row["total_ci_pct" if column.startswith("total") else "ci_pct"]
         tolerance = max(2, 1.5 * half)
         self.assertWithin(row[column], expected, tolerance, f"{column} of {what or row}")
+
+    def assertPart(self, recording, part, expected, what, at_least=0.08):
+        """
+        A part of the recording's time, from 0 to 1, within at_least or three standard deviations of
+        its number of samples: of few where the CPUs are busy.
+        """
+        nr_samples = json.loads(recording.info("--json"))["totals"]["samples"]
+        deviation = math.sqrt(expected * (1 - expected) / max(1, nr_samples))
+        self.assertWithin(part, expected, max(at_least, 3 * deviation), what)
 
     def known_ns(self, recording, *options):
         """

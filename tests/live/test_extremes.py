@@ -110,7 +110,7 @@ class Depth(LiveCase):
 
 class Bounds(LiveCase):
     def test_samples(self):
-        recording = record(self.directory, [build("spin_leaf"), "2000"], "--max-samples", "100")
+        recording = record(self.directory, [build("spin_leaf"), "2000"], "--max-samples", "100", "--max-overhead", "0")
         self.assertIn("spin_leaf", recording.stdout, "the command ran on")
         samples = json.loads(recording.info("--json"))["totals"]["samples"]
         self.assertGreaterEqual(samples, 100)

@@ -60,7 +60,7 @@ class JitNames(LiveCase):
         found, said = self.shares(recording, names)
         allowance = 0.08 + lag_ms / sum(part["cpu_ms"] for part in recording.said)
         for name in names:
-            self.assertWithin(found.get(name, 0), said[name], allowance, name)
+            self.assertPart(recording, found.get(name, 0), said[name], name, allowance)
 
     def test_names_are_as_the_map_has_them(self):
         recording = self.record("map", *ODD_NAMES)
@@ -118,8 +118,8 @@ class JitNames(LiveCase):
                 share = rows["one"] / sum(rows.values())
                 # Twice it comes late, once for either.
                 self.assertEqual(set(rows), {"one", "two"})
-                self.assertWithin(share, (said[0] + said[2]) / sum(said),
-                                  0.08 + LAG_MS / sum(said), how)
+                self.assertPart(recording, share, (said[0] + said[2]) / sum(said), how,
+                                0.08 + LAG_MS / sum(said))
 
     def test_names_of_a_container_that_is_gone(self):
         if os.geteuid() != 0:

@@ -205,8 +205,7 @@ class Scripts(LiveCase):
         for name, share, line in (("half", 0.5, 10), ("more", 0.3, 12), ("less", 0.2, 14)):
             row = rows[prefix + name]
             self.assertEqual((row["file"], row["line"]), (path, line))
-            allowance = max(0.08, 1.5 * row["total_ci_pct"] / 100)
-            self.assertWithin(row["total_ns"] / whole, share, allowance, name)
+            self.assertPart(recording, row["total_ns"] / whole, share, name)
 
     def test_functions_have_their_shares(self):
         self.check_shares(self.python, "Work.")

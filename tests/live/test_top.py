@@ -230,8 +230,9 @@ class Top(LiveCase):
             screen.press("s")
             screen.wait_for("by function, most total first")
             screen.press("\x1b[F")  # to the last row, which is selected then
-            screen.wait_for("by function")
-            self.assertRegex(screen.raw, r"\x1b\[7m[^\x1b]*\x1b\[0m\x1b\[K\x1b\[J")
+            selected_last = r"\x1b\[7m[^\x1b]*\x1b\[0m\x1b\[K\x1b\[J"
+            self.eventually(lambda: screen.read(0.1) or re.search(selected_last, screen.raw),
+                            "the last row, selected")
             screen.press("\x1b[H\r")
             screen.wait_for("callers and callees of ")
             screen.press("t")
