@@ -84,15 +84,18 @@ static bool read_version(struct space *space, uint64_t getter, struct script_fou
 	unsigned long major, minor;
 	size_t nr = 0;
 
+	/* The loader may have to relocate the word first; then, extensions that are loaded have PHP
+	 * put it elsewhere, with their versions. */
+	found->is_early = true;
 	if (!space_read_memory(space, getter, code, sizeof(code)))
 		return false;
 	word = loaded_from(code, getter, &nr, OPCODE_LOAD);
-	if (!word || code[nr] != OPCODE_RETURN || !read_word(space, word, &at))
-		return false;
-	found->is_early = !at;
-	if (!at || !space_read_memory(space, at, text, sizeof(text) - 1) ||
+	found->is_early = word && code[nr] == OPCODE_RETURN;
+	if (!found->is_early || !read_word(space, word, &at) || !at ||
+	    !space_read_memory(space, at, text, sizeof(text) - 1) ||
 	    strncmp(text, beginning, strlen(beginning)) != 0)
 		return false;
+	found->is_early = false;
 	major = strtoul(text + strlen(beginning), &end, 10);
 	minor = *end == '.' ? strtoul(end + 1, NULL, 10) : NUMBER_MAX + 1;
 	if (major < 2 || major > NUMBER_MAX || minor > NUMBER_MAX)
