@@ -15,8 +15,6 @@
 #define STACK_PIECE_WORDS 3
 #define STATE_MAX	  4096
 #define FRAMES_MAX	  1024
-/* Functions of frames further out are not copied: they live long, and are read later. */
-#define FUNCTIONS_MAX 64
 
 /* glibc: the entries of the table of blocks, HEAP_TABLE_AT in the data; those of keys. */
 #define TABLE_ENTRY	16
@@ -77,6 +75,8 @@ static uint64_t find_state(const struct frame_links *links, uint64_t data)
 		state = of_module(links, data);
 	else if (root == FRAME_LINKS_BY_KEY)
 		state = of_key(links, data);
+	else if (root == FRAME_LINKS_OF_MAIN && data == relaxed_load(&heap_known()->main_data))
+		state = links->root_at;
 	if (state % sizeof(uint64_t) || (links->current && word_at(links->current) != state))
 		return 0;
 	return state;
@@ -115,12 +115,21 @@ static bool is_readable(struct walk *walk, uint64_t start, uint64_t nr_bytes)
 	return heap_find_writable(start, nr_bytes, &walk->writable);
 }
 
-/* False: it is being changed, or an older one is not where profc has seen memory. */
+/*
+ * Both words of the newest piece are set together where profc has seen it done; where they are
+ * not, it is looked for like older ones.
+ */
+static bool is_certain_piece(const struct walk *walk)
+{
+	return !walk->nr_used && walk->links->root != FRAME_LINKS_OF_MAIN;
+}
+
+/* False: it is being changed, or is not where profc has seen memory. */
 static bool add_used(struct walk *walk, uint64_t start, uint64_t end)
 {
 	if (start % sizeof(uint64_t) || end < start + STACK_PIECE_WORDS * sizeof(uint64_t) ||
 	    end - start > STACK_PIECE_MAX ||
-	    (walk->nr_used && !is_readable(walk, start, end - start)))
+	    (!is_certain_piece(walk) && !is_readable(walk, start, end - start)))
 		return false;
 	walk->used[walk->nr_used].start = start;
 	walk->used[walk->nr_used++].end = end;
@@ -130,17 +139,19 @@ static bool add_used(struct walk *walk, uint64_t start, uint64_t end)
 
 static void find_data_stack(struct walk *walk)
 {
-	uint64_t at = word_at(walk->state + walk->links->state_piece);
-	uint64_t end = word_at(walk->state + walk->links->state_top);
+	const struct frame_links *links = walk->links;
+	uint64_t at = word_at(walk->state + links->state_piece);
+	uint64_t end = word_at(walk->state + links->state_top);
 
-	if (!walk->links->state_top)
+	if (links->state_piece == links->state_top)
 		return;
 	while (at && walk->nr_used < STACK_PIECES && add_used(walk, at, end)) {
-		at = word_at(at);
+		at = word_at(at + links->piece_previous);
 		if (!at || !is_readable(walk, at, STACK_PIECE_WORDS * sizeof(uint64_t)))
 			return;
-		end = at +
-		      (word_at(at + 2 * sizeof(uint64_t)) + STACK_PIECE_WORDS) * sizeof(uint64_t);
+		end = word_at(at + links->piece_used);
+		if (!links->piece_used_is_end)
+			end = at + (end + STACK_PIECE_WORDS) * sizeof(uint64_t);
 	}
 }
 
@@ -181,7 +192,7 @@ static void copy_function(struct walk *walk, uint64_t of)
 {
 	const struct frame_links *links = walk->links;
 
-	if (walk->nr_frames >= FUNCTIONS_MAX || has_piece(walk->pieces, of) ||
+	if (walk->nr_frames >= links->nr_functions || has_piece(walk->pieces, of) ||
 	    !is_readable(walk, of, links->nr_function_bytes))
 		return;
 	add_piece(walk, of, links->nr_function_bytes);
@@ -229,23 +240,35 @@ static void sign_frame(struct walk *walk, uint64_t frame, uint64_t of)
 	walk->signature = sum;
 }
 
+/* A frame in an object of its own. False: it is not where profc has seen memory. */
+static bool take_object(struct walk *walk, uint64_t frame)
+{
+	const struct frame_links *links = walk->links;
+	uint64_t start = frame - links->nr_before_frame;
+	uint64_t nr_bytes = links->nr_before_frame + links->nr_frame_bytes;
+	uint64_t owner;
+
+	if (!is_readable(walk, start, nr_bytes))
+		return false;
+	add_piece(walk, start, nr_bytes);
+	owner = links->nr_owner_bytes ? word_at(frame + links->frame_owner) : 0;
+	if (owner && walk->pieces && is_readable(walk, owner, links->nr_owner_bytes))
+		add_piece(walk, owner, links->nr_owner_bytes);
+	return true;
+}
+
 /* False: the frames further out cannot be found. */
 static bool take_frame(struct walk *walk, uint64_t frame)
 {
-	const struct frame_links *links = walk->links;
 	uint64_t of;
 
-	if (is_between(frame, links->nr_frame_bytes, walk->sp, walk->stack_end))
+	if (is_between(frame, walk->links->nr_frame_bytes, walk->sp, walk->stack_end))
 		return true;
-	if (!is_on_data_stack(walk, frame)) {
-		uint64_t start = frame - links->nr_before_frame;
-		uint64_t nr_bytes = links->nr_before_frame + links->nr_frame_bytes;
-
-		if (!is_readable(walk, start, nr_bytes))
-			return false;
-		add_piece(walk, start, nr_bytes);
-	}
-	of = word_at(frame + links->frame_function);
+	if (!is_on_data_stack(walk, frame) && !take_object(walk, frame))
+		return false;
+	of = word_at(frame + walk->links->frame_function);
+	if (!of)
+		return true; /* a mark */
 	if (walk->pieces)
 		copy_function(walk, of);
 	else

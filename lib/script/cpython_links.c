@@ -100,6 +100,9 @@ static bool find_variable(const struct bytes *code, uint64_t address, struct spa
 
 /* --- all of it --- */
 
+/* Those of frames further out live long, and are read later. */
+#define FUNCTIONS_COPIED 64
+
 /* The state of the thread that runs; a key of a thread's own, whose number follows a mark. */
 static bool find_root(const struct cpython *python, struct space *space, uint64_t getter,
 		      struct frame_links *links)
@@ -134,6 +137,7 @@ bool cpython_find_links(const struct cpython *python, struct space *space, uint6
 		.nr_state_bytes = cpython_layout_thread_bytes(layout),
 		.state_piece = thread->chunk,
 		.state_top = thread->chunk_top,
+		.piece_used = 2 * sizeof(uint64_t),
 		.state_frame = layout->has_cframes ? thread->cframe : thread->frame,
 		.has_evaluations = layout->has_cframes,
 		.root_evaluation = thread->root_cframe,
@@ -144,6 +148,7 @@ bool cpython_find_links(const struct cpython *python, struct space *space, uint6
 		.frame_instruction = layout->frame.instruction,
 		.nr_before_frame = layout->generator_frame,
 		.nr_function_bytes = layout->code.instructions,
+		.nr_functions = FUNCTIONS_COPIED,
 		.function_is = {layout->code.name, layout->code.file, layout->code.line_table},
 	};
 	if (!layout->code.version) {

@@ -113,9 +113,9 @@ static enum script_outcome add_page(struct php_walk *walk, uint64_t at, uint64_t
 				    ? PAGE_HEADER_BYTES
 				    : top - at + PAGE_SLACK_BYTES);
 	if (walk->nr_pages)
-		top = word_at(header, 0);
-	end = word_at(header, 8);
-	*previous = word_at(header, 16);
+		top = word_at(header, walk->layout->page.top);
+	end = word_at(header, walk->layout->page.end);
+	*previous = word_at(header, walk->layout->page.previous);
 	if (end < at || end - at > PAGE_BYTES_MAX || top < at + PAGE_HEADER_BYTES || top > end ||
 	    top % sizeof(uint64_t))
 		return SCRIPT_TORN;

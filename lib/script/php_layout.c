@@ -21,6 +21,7 @@ static const struct {
 		      .exception = 888,
 		      .nr_exception_bytes = 96,
 		      .fiber = 1680},
+	  .page = {.top = 0, .end = 8, .previous = 16},
 	  .frame = {.nr_bytes = 56,
 		    .opline = 0,
 		    .return_value = 16,

@@ -17,6 +17,12 @@ struct php_globals_layout {
 	uint32_t fiber; /* the one that runs; 0: none does */
 };
 
+/* A page of PHP's stack, from its beginning on. */
+struct php_page_layout {
+	uint32_t top; /* the end of its used part, once there is a newer page */
+	uint32_t end, previous;
+};
+
 /* zend_execute_data; nr_bytes of it are needed. */
 struct php_frame_layout {
 	uint32_t nr_bytes;
@@ -38,6 +44,7 @@ struct php_generator_layout {
 
 struct php_layout {
 	struct php_globals_layout globals;
+	struct php_page_layout page;
 	struct php_frame_layout frame;
 	struct php_function_layout function;
 	struct php_generator_layout generator;

@@ -15,6 +15,7 @@
 #include "script/php_registers.h"
 #include "script/runtime_priv.h"
 #include "script/script.h"
+#include "snapshot/frame_links.h"
 #include "snapshot/snapshot.h"
 
 /* In the order of php_runtime.exports; the first two are those of php_other_runtime. */
@@ -256,6 +257,44 @@ static bool find_missing(const void *facts, uint64_t thread_state, const struct 
 	return php_find_missing(facts, snapshot, missing);
 }
 
+/* Functions of all frames are needed to prove them. */
+#define ANY_NUMBER 1024
+
+/*
+ * Of what tells functions apart, texts are the first to be in the place of others: an eval() has
+ * its instructions where the one before had them, and is of the same lines.
+ */
+static bool find_links(const void *facts, struct space *space, struct frame_links *links)
+{
+	const struct php *php = &((const struct engine *)facts)->php;
+	const struct php_layout *layout = php->layout;
+	const struct php_globals_layout *globals = &layout->globals;
+
+	(void)space;
+	*links = (struct frame_links){
+		.root = FRAME_LINKS_OF_MAIN,
+		.root_at = php->globals + globals->start,
+		.nr_state_bytes = globals->end - globals->start,
+		.state_piece = globals->stack - globals->start,
+		.state_top = globals->stack_top - globals->start,
+		.piece_previous = layout->page.previous,
+		.piece_used = layout->page.top,
+		.piece_used_is_end = true,
+		.state_frame = globals->current - globals->start,
+		.nr_frame_bytes = layout->frame.nr_bytes,
+		.frame_function = layout->frame.function,
+		.frame_previous = layout->frame.previous,
+		.frame_instruction = layout->frame.opline,
+		.frame_owner = layout->frame.return_value,
+		.nr_owner_bytes = layout->generator.nr_bytes,
+		.nr_function_bytes = layout->function.nr_bytes,
+		.nr_functions = ANY_NUMBER,
+		.function_is = {layout->function.oplines, layout->function.name,
+				layout->function.first_line},
+	};
+	return true;
+}
+
 static void find_places(void *facts, struct space *space, const struct snapshot *snapshot,
 			const struct script_frame *frames, size_t nr, struct script_place *places)
 {
@@ -279,6 +318,7 @@ const struct script_runtime php_runtime = {
 	.walk = walk,
 	.nr_fact_bytes = sizeof(struct php),
 	.find_missing = find_missing,
+	.find_links = find_links,
 	.find_places = find_places,
 };
 

@@ -14,6 +14,8 @@ enum frame_links_root {
 	 * a thread's data has the table of its values.
 	 */
 	FRAME_LINKS_BY_KEY,
+	/* root_at is its address: only the thread that the process began with has one. */
+	FRAME_LINKS_OF_MAIN,
 };
 
 /*
@@ -22,8 +24,8 @@ enum frame_links_root {
  * comment are offsets in bytes; `state` is the interpreter's facts about a thread.
  *
  * The frames are on a data stack, which has pieces; or on the native stack, without a function; or
- * in objects of their own. A piece begins with the address of the one before it, its size, and how
- * many words of it are used, behind these three.
+ * in objects of their own. A piece begins with three words: one is the address of the piece before
+ * it, and one tells how much of it is used.
  */
 struct frame_links {
 	uint32_t root; /* enum frame_links_root; FRAME_LINKS_NONE: the rest is unused */
@@ -31,8 +33,10 @@ struct frame_links {
 	uint64_t root_at, root_of;
 	/* The address of a word that is the state of the thread that runs; 0: the root is that. */
 	uint64_t current;
-	/* The newest piece, and the end of its used part, which is 0 if all frames are objects. */
+	/* The newest piece, and the end of its used part; the same: all frames are objects. */
 	uint32_t state_piece, state_top;
+	uint32_t piece_previous, piece_used;
+	uint32_t piece_used_is_end; /* 0: the number of words that are used, behind these three */
 	/*
 	 * The innermost frame; with has_evaluations an object on the native stack, or the one in
 	 * the state at root_evaluation, leads to it.
@@ -42,7 +46,10 @@ struct frame_links {
 	uint32_t nr_frame_bytes;
 	uint32_t frame_function, frame_previous, frame_instruction;
 	uint32_t nr_before_frame; /* bytes in front of a frame in an object of its own */
+	/* Such a frame leads to an object that owns it, as a generator; 0 bytes: to none. */
+	uint32_t frame_owner, nr_owner_bytes;
 	uint32_t nr_function_bytes;
+	uint32_t nr_functions; /* of so many frames, from the innermost on, they are copied */
 	/*
 	 * Words that no two functions in the same place share; or addresses of texts, which do not
 	 * tell this alone: of these at most nr_text_bytes are copied, as many as their length says,

@@ -950,6 +950,7 @@ static void begin_interpreter(struct fixture *fixture, bool is_all)
 					  .current = at(&interpreter.current),
 					  .state_piece = 0,
 					  .state_top = 8,
+					  .piece_used = 16,
 					  .state_frame = 16,
 					  .nr_frame_bytes = sizeof(struct own_frame),
 					  .frame_function = offsetof(struct own_frame, function),
@@ -958,6 +959,7 @@ static void begin_interpreter(struct fixture *fixture, bool is_all)
 						  offsetof(struct own_frame, instruction),
 					  .nr_before_frame = sizeof(interpreter.object.before),
 					  .nr_function_bytes = sizeof(struct own_function),
+					  .nr_functions = 64,
 					  .function_is = {0, 8, 16}};
 
 	reset_interpreter();
@@ -1031,6 +1033,68 @@ TEST(heap, records_have_the_frames_of_an_interpreter)
 	end(&fixture);
 }
 
+/* As PHP has its frames: its pieces begin otherwise, and an object owns a frame outside of them. */
+static void lay_out_main(void)
+{
+	interpreter.pieces[0].header[2] = at(&interpreter.pieces[1]);
+	interpreter.pieces[1].header[0] = at(&interpreter.pieces[1].frames[1]);
+	interpreter.pieces[1].header[2] = 0;
+	interpreter.object.frame.instruction = at(interpreter.text);
+}
+
+static void begin_main(struct fixture *fixture, bool is_all)
+{
+	struct frame_links *links;
+
+	begin_interpreter(fixture, is_all);
+	links = &fixture->own->known.links;
+	links->root = FRAME_LINKS_OF_MAIN;
+	links->root_at = at(interpreter.state);
+	links->current = 0;
+	links->piece_used = 0;
+	links->piece_used_is_end = true;
+	links->piece_previous = 16;
+	links->nr_before_frame = 0;
+	links->frame_owner = offsetof(struct own_frame, instruction);
+	links->nr_owner_bytes = sizeof(interpreter.text);
+	fixture->own->known.main_data = machine_thread_word();
+	lay_out_main();
+}
+
+TEST(heap, records_have_the_frames_of_the_main_threads_interpreter)
+{
+	struct fixture fixture;
+	struct snapshot snapshot = {0};
+	struct heap_record record;
+
+	begin_main(&fixture, false);
+	record = next_with_interpreter(&fixture, &snapshot);
+	assert_int_equal(heap_record_script_state(&record), at(interpreter.state));
+	assert_true(has_copy(&snapshot, &interpreter.pieces[0], 24 + 2 * 24));
+	assert_true(has_copy(&snapshot, &interpreter.pieces[1], 24 + 24));
+	assert_false(has_copy(&snapshot, &interpreter.pieces[1], 24 + 2 * 24));
+	assert_true(has_copy(&snapshot, &interpreter.object.frame, sizeof(struct own_frame)));
+	assert_true(has_copy(&snapshot, interpreter.text, sizeof(interpreter.text)));
+	for (size_t i = 0; i < ARRAY_SIZE(interpreter.functions); i++)
+		assert_true(has_copy(&snapshot, &interpreter.functions[i],
+				     sizeof(interpreter.functions[i])));
+	/* A mark has no function. */
+	interpreter.pieces[0].frames[0].function = 0;
+	next_with_interpreter(&fixture, &snapshot);
+	assert_true(has_copy(&snapshot, &interpreter.functions[2], sizeof(struct own_function)));
+	/* Both words of the newest piece are being changed: it is where nothing can be read. */
+	interpreter.state[0] = UINT64_C(1) << 46;
+	interpreter.state[1] = interpreter.state[0] + 64;
+	next_with_interpreter(&fixture, &snapshot);
+	assert_false(has_copy(&snapshot, &interpreter.pieces[0], 24 + 2 * 24));
+	/* It is another thread's. */
+	fixture.own->known.main_data++;
+	record = next_with_interpreter(&fixture, &snapshot);
+	assert_int_equal(record.nr_script_bytes, 0);
+	snapshot_release(&snapshot);
+	end(&fixture);
+}
+
 TEST(heap, records_have_the_texts_of_functions)
 {
 	struct fixture fixture;
@@ -1051,23 +1115,22 @@ TEST(heap, records_have_the_texts_of_functions)
 }
 
 /* They may lead anywhere, as a program can write over them, or go around in circles. */
-TEST(heap, frames_of_an_interpreter_may_be_any_bytes)
+static void scramble(struct fixture *fixture, bool is_of_main)
 {
 	static const uint64_t values[] = {
 		0, 8, 0x1234, 0x10000, UINT64_MAX, UINT64_C(1) << 47, UINT64_MAX - 7};
-	struct fixture fixture;
-	struct heap_record record;
+	uint64_t *words = (uint64_t *)(void *)interpreter.pieces;
+	size_t nr = (offsetof(struct interpreter, text) - offsetof(struct interpreter, pieces)) / 8;
 
-	begin_texts(&fixture, false);
 	srandom(7);
 	for (int i = 0; i < 100000; i++) {
-		uint64_t *words = (uint64_t *)(void *)interpreter.pieces;
-		size_t nr = (offsetof(struct interpreter, text) -
-			     offsetof(struct interpreter, pieces)) /
-			    8;
+		struct heap_record record;
 
 		reset_interpreter();
-		share_text();
+		if (is_of_main)
+			lay_out_main();
+		else
+			share_text();
 		for (int k = 0; k < 1 + i % 3; k++) {
 			uint64_t value = values[(size_t)random() % ARRAY_SIZE(values)];
 
@@ -1075,13 +1138,33 @@ TEST(heap, frames_of_an_interpreter_may_be_any_bytes)
 				value = at(&words[(size_t)random() % nr]);
 			words[(size_t)random() % nr] = value;
 		}
-		record = next_of(&fixture, HEAP_RECORD_ALLOCATION, own_malloc(LARGE));
+		/* The interpreter that has one thread is changing these. */
+		if (is_of_main && i % 4 == 0)
+			interpreter.state[i / 4 % 3] = words[(size_t)random() % nr];
+		record = next_of(fixture, HEAP_RECORD_ALLOCATION, own_malloc(LARGE));
 		assert_int_equal(heap_record_script_state(&record), at(interpreter.state));
 		assert_true(record.nr_script_bytes <= HEAP_SCRIPT_MAX);
 		arena_used = 0;
 		own_free((void *)(uintptr_t)record.pointer);
-		next_of(&fixture, HEAP_RECORD_FREE, last_freed);
+		next_of(fixture, HEAP_RECORD_FREE, last_freed);
 	}
+}
+
+TEST(heap, frames_of_an_interpreter_may_be_any_bytes)
+{
+	struct fixture fixture;
+
+	begin_texts(&fixture, false);
+	scramble(&fixture, false);
+	end(&fixture);
+}
+
+TEST(heap, frames_of_the_main_threads_interpreter_may_be_any_bytes)
+{
+	struct fixture fixture;
+
+	begin_main(&fixture, false);
+	scramble(&fixture, true);
 	end(&fixture);
 }
 
