@@ -78,6 +78,9 @@ class Recordings(LiveCase):
                      cwd=self.directory, env=environment)
         self.assertIn("opened profc.html", done.stderr)
 
+    def inodes(self):
+        return {entry.name: entry.inode() for entry in os.scandir(self.directory)}
+
     def test_one_without_samples_is_not_kept_in_the_place_of_one_that_has_some(self):
         """Nor one that was killed before it had any, which nobody could put right."""
         self.record()
@@ -87,8 +90,9 @@ class Recordings(LiveCase):
             command = [PROFC, "attach", "--paused", "-p", str(target.pid)]
             with subprocess.Popen(command, cwd=self.directory) as killed:
                 self.eventually(lambda: procfs.observer(target.pid), "attaching")
+                self.eventually(lambda: self.inodes().get("profc.data", kept) != kept,
+                                "another file in the place of the former")
                 killed.kill()
-        self.assertNotEqual(os.stat(self.path("profc.data")).st_ino, kept)
         self.record()
         self.assertEqual(os.stat(self.path("profc.data.old")).st_ino, kept)
         self.assertEqual(sorted(os.listdir(self.directory)), ["profc.data", "profc.data.old"])

@@ -211,14 +211,20 @@ class Node(LiveCase):
             node.wait_ready()
             recording = attach(self.directory, node.pid, "-d", "2")
         stacks = [stack for stack, weight in recording.folded() if "compare" in stack and weight]
+        lacking = 0
         self.assertTrue(stacks)
         for stack in stacks:
             # V8 may inline `work` into its caller.
             names = [name for name in stack if name in ("turn", "work", "compare")]
+            if names == ["compare"]:
+                # The objects of the others had moved, and were not copied.
+                lacking += 1
+                continue
             self.assertIn(names, (["turn", "work", "compare"], ["turn", "compare"]), stack)
             between = stack[stack.index(names[-2]) + 1:stack.index("compare")]
             self.assertTrue(any("Sort" in name for name in between), stack)
             self.assertNotIn("[jit]", between)
+        self.assertLessEqual(lacking, max(1, len(stacks) // 20), stacks)
         for stack, weight in recording.folded("--native"):
             if "compare" in stack and weight:
                 # The native frame of its code stands before it.

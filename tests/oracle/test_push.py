@@ -196,7 +196,7 @@ class ThroughNginx(Pushed):
         with open(path, "w", encoding="utf-8", opener=lambda name, flags: os.open(
                 name, flags, 0o600)) as out:
             out.write("Authorization: Bearer secret\n")
-        self.assertEqual(self.through("token", "--push-header-file", path).stderr, "")
+        self.assertIn("pushed 1 profile", self.through("token", "--push-header-file", path).stderr)
         self.assertEqual(self.taken(1)[0]["token"], "Bearer secret")
 
     def test_a_body_that_is_too_large(self):

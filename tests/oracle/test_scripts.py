@@ -115,7 +115,9 @@ class Scripts(LiveCase):
             with open(said, encoding="utf-8") as file:
                 file.seek(before)
                 text = file.read()
-        return [f"{name} {path}:{line}" for path, line, name in SAID.findall(text)]
+        # The first instruction of a generator has no line.
+        return [f"{name} {path}:{line if line != '???' else 0}"
+                for path, line, name in SAID.findall(text)]
 
     def check(self, script, older=None):
         self.check_with(need("/usr/bin/python3.11"), script)
