@@ -146,11 +146,11 @@ static void find_data_stack(struct walk *walk)
 	if (links->state_piece == links->state_top)
 		return;
 	while (at && walk->nr_used < STACK_PIECES && add_used(walk, at, end)) {
-		at = word_at(at + links->piece_previous);
+		at = word_at(at + links->piece.previous);
 		if (!at || !is_readable(walk, at, STACK_PIECE_WORDS * sizeof(uint64_t)))
 			return;
-		end = word_at(at + links->piece_used);
-		if (!links->piece_used_is_end)
+		end = word_at(at + links->piece.used);
+		if (!links->piece.used_is_end)
 			end = at + (end + STACK_PIECE_WORDS) * sizeof(uint64_t);
 	}
 }
@@ -176,13 +176,13 @@ static bool is_on_data_stack(const struct walk *walk, uint64_t frame)
 static uint64_t text_bytes(struct walk *walk, uint64_t text)
 {
 	const struct frame_links *links = walk->links;
-	uint64_t nr = links->nr_text_bytes, length;
+	uint64_t nr = links->text.nr_bytes, length;
 
-	if (!is_readable(walk, text, links->text_head))
+	if (!is_readable(walk, text, links->text.head))
 		return 0;
-	length = word_at(text + links->text_length);
-	if (length < nr && links->text_head + length * links->text_character < nr)
-		nr = links->text_head + length * links->text_character;
+	length = word_at(text + links->text.length);
+	if (length < nr && links->text.head + length * links->text.character < nr)
+		nr = links->text.head + length * links->text.character;
 	if (walk->writable.end - text < nr)
 		nr = walk->writable.end - text;
 	return nr & -(uint64_t)sizeof(uint64_t);
@@ -196,7 +196,7 @@ static void copy_function(struct walk *walk, uint64_t of)
 	    !is_readable(walk, of, links->nr_function_bytes))
 		return;
 	add_piece(walk, of, links->nr_function_bytes);
-	for (int i = 0; links->nr_text_bytes && i < 3; i++) {
+	for (int i = 0; links->text.nr_bytes && i < 3; i++) {
 		uint64_t text = word_at(of + links->function_is[i]);
 		uint64_t nr_bytes = has_piece(walk->pieces, text) ? 0 : text_bytes(walk, text);
 
@@ -210,12 +210,12 @@ static uint64_t sign_text(struct walk *walk, uint64_t text, uint64_t sum)
 {
 	const struct frame_links *links = walk->links;
 
-	if (!is_readable(walk, text, links->text_head + sizeof(uint64_t))) {
+	if (!is_readable(walk, text, links->text.head + sizeof(uint64_t))) {
 		walk->is_certain = false;
 		return sum;
 	}
-	sum = heap_hash(sum ^ word_at(text + links->text_length));
-	for (uint64_t at = links->text_head - 3 * sizeof(uint64_t); at <= links->text_head;
+	sum = heap_hash(sum ^ word_at(text + links->text.length));
+	for (uint64_t at = links->text.head - 3 * sizeof(uint64_t); at <= links->text.head;
 	     at += sizeof(uint64_t))
 		sum = heap_hash(sum ^ word_at(text + at));
 	return sum;
@@ -234,7 +234,7 @@ static void sign_frame(struct walk *walk, uint64_t frame, uint64_t of)
 		uint64_t word = word_at(of + links->function_is[i]);
 
 		sum = heap_hash(sum ^ word);
-		if (links->nr_text_bytes)
+		if (links->text.nr_bytes)
 			sum = sign_text(walk, word, sum);
 	}
 	walk->signature = sum;

@@ -137,7 +137,7 @@ bool cpython_find_links(const struct cpython *python, struct space *space, uint6
 		.nr_state_bytes = cpython_layout_thread_bytes(layout),
 		.state_piece = thread->chunk,
 		.state_top = thread->chunk_top,
-		.piece_used = 2 * sizeof(uint64_t),
+		.piece.used = 2 * sizeof(uint64_t),
 		.state_frame = layout->has_cframes ? thread->cframe : thread->frame,
 		.has_evaluations = layout->has_cframes,
 		.root_evaluation = thread->root_cframe,
@@ -152,10 +152,10 @@ bool cpython_find_links(const struct cpython *python, struct space *space, uint6
 		.function_is = {layout->code.name, layout->code.file, layout->code.line_table},
 	};
 	if (!layout->code.version) {
-		links->nr_text_bytes = CPYTHON_TEXT_BYTES;
-		links->text_length = CPYTHON_TEXT_LENGTH;
-		links->text_head = layout->text_other;
-		links->text_character = CPYTHON_CHARACTER_BYTES_MAX;
+		links->text.nr_bytes = CPYTHON_TEXT_BYTES;
+		links->text.length = CPYTHON_TEXT_LENGTH;
+		links->text.head = layout->text_other;
+		links->text.character = CPYTHON_CHARACTER_BYTES_MAX;
 	} else {
 		links->function_is[0] = layout->code.version & -(uint32_t)sizeof(uint64_t);
 	}

@@ -19,13 +19,31 @@ enum frame_links_root {
 };
 
 /*
+ * A piece of a data stack begins with three words: one is the address of the piece before it, and
+ * one tells how much of it is used. Both are offsets.
+ */
+struct frame_piece_links {
+	uint32_t previous, used;
+	uint32_t used_is_end; /* 0: the number of words that are used, behind these three */
+};
+
+/*
+ * At most so many bytes of a text are copied, as many as its length says, for which a character
+ * takes at most `character` bytes behind `head` ones.
+ */
+struct frame_text_links {
+	uint32_t nr_bytes; /* 0: there are none */
+	uint32_t length;   /* an offset */
+	uint32_t head, character;
+};
+
+/*
  * How the frames of an interpreter are linked in the memory of a process: for code of ours in that
  * process, which copies the frames of its own thread. A plain value. Members without another
  * comment are offsets in bytes; `state` is the interpreter's facts about a thread.
  *
  * The frames are on a data stack, which has pieces; or on the native stack, without a function; or
- * in objects of their own. A piece begins with three words: one is the address of the piece before
- * it, and one tells how much of it is used.
+ * in objects of their own.
  */
 struct frame_links {
 	uint32_t root; /* enum frame_links_root; FRAME_LINKS_NONE: the rest is unused */
@@ -35,8 +53,7 @@ struct frame_links {
 	uint64_t current;
 	/* The newest piece, and the end of its used part; the same: all frames are objects. */
 	uint32_t state_piece, state_top;
-	uint32_t piece_previous, piece_used;
-	uint32_t piece_used_is_end; /* 0: the number of words that are used, behind these three */
+	struct frame_piece_links piece;
 	/*
 	 * The innermost frame; with has_evaluations an object on the native stack, or the one in
 	 * the state at root_evaluation, leads to it.
@@ -51,13 +68,11 @@ struct frame_links {
 	uint32_t nr_function_bytes;
 	uint32_t nr_functions; /* of so many frames, from the innermost on, they are copied */
 	/*
-	 * Words that no two functions in the same place share; or addresses of texts, which do not
-	 * tell this alone: of these at most nr_text_bytes are copied, as many as their length says,
-	 * for which a character takes at most text_character bytes behind text_head ones.
+	 * Words that no two functions in the same place share; or, if texts have bytes, their
+	 * addresses, which do not tell this alone.
 	 */
 	uint32_t function_is[3];
-	uint32_t nr_text_bytes; /* 0: they are no texts */
-	uint32_t text_length, text_head, text_character;
+	struct frame_text_links text;
 };
 
 #endif

@@ -950,7 +950,7 @@ static void begin_interpreter(struct fixture *fixture, bool is_all)
 					  .current = at(&interpreter.current),
 					  .state_piece = 0,
 					  .state_top = 8,
-					  .piece_used = 16,
+					  .piece.used = 16,
 					  .state_frame = 16,
 					  .nr_frame_bytes = sizeof(struct own_frame),
 					  .frame_function = offsetof(struct own_frame, function),
@@ -983,10 +983,10 @@ static void begin_texts(struct fixture *fixture, bool is_all)
 
 	begin_interpreter(fixture, is_all);
 	links = &fixture->own->known.links;
-	links->nr_text_bytes = 64;
-	links->text_length = 16;
-	links->text_head = 40;
-	links->text_character = 4;
+	links->text.nr_bytes = 64;
+	links->text.length = 16;
+	links->text.head = 40;
+	links->text.character = 4;
 	share_text();
 }
 
@@ -1051,9 +1051,9 @@ static void begin_main(struct fixture *fixture, bool is_all)
 	links->root = FRAME_LINKS_OF_MAIN;
 	links->root_at = at(interpreter.state);
 	links->current = 0;
-	links->piece_used = 0;
-	links->piece_used_is_end = true;
-	links->piece_previous = 16;
+	links->piece.used = 0;
+	links->piece.used_is_end = true;
+	links->piece.previous = 16;
 	links->nr_before_frame = 0;
 	links->frame_owner = offsetof(struct own_frame, instruction);
 	links->nr_owner_bytes = sizeof(interpreter.text);
