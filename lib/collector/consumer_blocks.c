@@ -67,6 +67,9 @@ static void walk_block(struct consumer *consumer, struct process *process,
 		record->snapshot->thread_pointer = thread->thread_pointer;
 	}
 	script.thread = &script_thread;
+	/* Stacks of a signature have the functions of the first one, which that does not tell. */
+	if (!block_rows_is_one_of_all(consumer->blocks, record))
+		script.late = record->snapshot;
 	consumer_watch_later(consumer, process);
 	place->stack =
 		walker_walk(&consumer->walker, process->space, &process->maps, &seen, &script);

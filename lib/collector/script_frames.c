@@ -149,6 +149,24 @@ static void count_lines(struct script_frames *frames)
 	}
 }
 
+/* A walk finds what leads to further objects; then those. */
+#define LATE_READS 2
+
+static enum script_outcome walk(struct script_frames *frames, const struct script_subject *subject,
+				const struct snapshot *snapshot, const struct unwind_walk *natives)
+{
+	enum script_outcome outcome =
+		script_walk(*subject->process, subject->thread, snapshot, natives, &frames->walk);
+
+	for (int i = 0; i < LATE_READS && outcome == SCRIPT_NOT_COPIED && subject->late; i++) {
+		if (!script_read_late(*subject->process, &frames->walk, subject->late))
+			break;
+		outcome = script_walk(*subject->process, subject->thread, snapshot, natives,
+				      &frames->walk);
+	}
+	return outcome;
+}
+
 void script_frames_walk(struct script_frames *frames, const struct script_subject *subject,
 			const struct snapshot *snapshot, const struct unwind_walk *natives)
 {
@@ -157,7 +175,7 @@ void script_frames_walk(struct script_frames *frames, const struct script_subjec
 
 	begin_process(frames, subject);
 	had_interpreter = script_process_version(*subject->process);
-	outcome = script_walk(*subject->process, subject->thread, snapshot, natives, &frames->walk);
+	outcome = walk(frames, subject, snapshot, natives);
 	if (!had_interpreter && script_process_version(*subject->process))
 		count_process(frames, *subject->process);
 	(subject->hints ? frames->nr_by_outcome : frames->nr_blocks_by_outcome)[outcome]++;

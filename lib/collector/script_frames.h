@@ -30,6 +30,11 @@ struct script_subject {
 	struct script_thread *thread;
 	/* Learn which memory the next snapshot should have; NULL: it comes with an allocation. */
 	struct thread_hints *hints;
+	/*
+	 * The same snapshot as is walked: what it lacks may be read from the process as it is now.
+	 * NULL: it may not.
+	 */
+	struct snapshot *late;
 	struct space *space;
 };
 

@@ -47,7 +47,10 @@ typedef size_t (*script_others_fn)(void *facts, struct space *space,
  */
 struct script_runtime {
 	const char *name; /* as users know it */
-	/* Is the native frame of each function of its own code, so that nothing else is left out?
+	/*
+	 * Is the native frame of each function of its own code, so that nothing else is left out?
+	 * Such a frame says which function it is of, and find_places() knows an object that was
+	 * read late for what it was in the stop.
 	 */
 	bool has_own_code;
 	/* Only its module exports all of these, which nr_exports counts. */

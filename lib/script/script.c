@@ -10,7 +10,9 @@
 #include "base/clock.h"
 #include "elf/elf_image.h"
 #include "mapping/space.h"
+#include "proc/target_memory.h"
 #include "script/runtime_priv.h"
+#include "snapshot/snapshot.h"
 #include "unwind/unwind.h"
 
 static const struct script_runtime *const runtimes[] = {
@@ -331,6 +333,53 @@ void script_find_more(const struct script_process *process, const struct script_
 	more->find = process->runtime->find_missing;
 	more->subject = thread ? thread->state : 0;
 	memcpy(more->facts, process->facts, process->runtime->nr_fact_bytes);
+}
+
+/* The objects of some hundred functions. */
+#define LATE_BYTES_MAX 8192
+
+static bool has_copied(const struct snapshot *snapshot, const struct wanted_range *range)
+{
+	uint8_t byte;
+
+	return snapshot_read_any(snapshot, range->start, &byte, 1) ||
+	       snapshot_read_late(snapshot, range->start, &byte, 1);
+}
+
+static bool add_late(struct snapshot *snapshot, const struct memory_piece *piece)
+{
+	uint8_t *to = piece->is_read ? snapshot_add_late(snapshot, piece->address, piece->nr_bytes)
+				     : NULL;
+
+	if (to)
+		memcpy(to, piece->out, piece->nr_bytes);
+	return to;
+}
+
+bool script_read_late(struct script_process *process, const struct script_walk *walk,
+		      struct snapshot *snapshot)
+{
+	struct memory_piece pieces[SNAPSHOT_WANTED_MAX];
+	uint8_t bytes[LATE_BYTES_MAX];
+	size_t nr = 0, nr_bytes = 0;
+	bool is_any = false;
+
+	if (!process->runtime || !process->runtime->has_own_code)
+		return false;
+	for (size_t i = 0; i < walk->wanted.nr; i++) {
+		const struct wanted_range *range = &walk->wanted.at[i];
+
+		if (has_copied(snapshot, range) || range->nr_bytes > sizeof(bytes) - nr_bytes)
+			continue;
+		pieces[nr++] = (struct memory_piece){.address = range->start,
+						     .out = bytes + nr_bytes,
+						     .nr_bytes = range->nr_bytes};
+		nr_bytes += range->nr_bytes;
+	}
+	space_read_pieces(process->space, pieces, nr);
+	for (size_t i = 0; i < nr; i++)
+		is_any |= add_late(snapshot, &pieces[i]);
+	return is_any;
 }
 
 const struct script_place *script_find_places(struct script_process *process,

@@ -80,6 +80,14 @@ void script_find_more(const struct script_process *process, const struct script_
 		      struct wanted_more *more);
 
 /*
+ * Read from the process as it is now what the walk of this snapshot lacked, for another one: if
+ * the interpreter's frames tell whether it is still the same. False: they do not, or nothing was
+ * read.
+ */
+bool script_read_late(struct script_process *process, const struct script_walk *walk,
+		      struct snapshot *snapshot);
+
+/*
  * Where the frames of a walk of this snapshot are in their sources. What is not known yet is read
  * from the process as it is now; an object that is gone by now has no place. The array and its
  * texts are borrowed until the next call.

@@ -358,9 +358,30 @@ static bool is_known(const struct shared *shared)
 	return shared->name || shared->is_builtin;
 }
 
+/*
+ * Does the function that is at `address` now have the bytecodes that the frame had in the stop?
+ * They are where they were: V8 moves them rarely, while it has the program wait. So it is the same
+ * one.
+ */
+static bool has_bytecodes(const struct v8_names *names, struct space *space, uint64_t address,
+			  const struct script_frame *frame)
+{
+	const struct v8_layout *layout = &names->layout;
+	struct v8_baseline baseline;
+	uint64_t code;
+
+	if (!frame->bytecodes ||
+	    !space_read_memory(space, address + layout->shared_code, &code, sizeof(code)))
+		return false;
+	return v8_object(code) == frame->bytecodes ||
+	       (v8_baseline_find(layout, space, address, &baseline) &&
+		v8_object(baseline.bytecodes) == frame->bytecodes);
+}
+
 /* NULL: it is not there, or was not in the stop. */
 static struct shared *find_shared(struct v8_names *names, const struct v8 *v8, struct space *space,
-				  const struct snapshot *snapshot, uint64_t address)
+				  const struct snapshot *snapshot, uint64_t address,
+				  const struct script_frame *frame)
 {
 	struct shared found = {.scope = 0}, *shared;
 	bool is_late;
@@ -370,7 +391,7 @@ static struct shared *find_shared(struct v8_names *names, const struct v8 *v8, s
 	shared = shared_of(names, address);
 	if (!is_known(shared) || shared->scope != found.scope || shared->script != found.script) {
 		drop_texts(shared);
-		if (is_late)
+		if (is_late && !has_bytecodes(names, space, address, frame))
 			return NULL;
 		*shared = found;
 		read_shared(names, v8, space, address, shared);
@@ -391,8 +412,9 @@ static bool is_function(const struct v8_names *names, struct space *space, uint6
 
 /* The address of what a function shares, as it was in the stop; 0: that is not known. */
 static uint64_t find_closure(struct v8_names *names, const struct v8 *v8, struct space *space,
-			     const struct snapshot *snapshot, uint64_t address)
+			     const struct snapshot *snapshot, const struct script_frame *frame)
 {
+	uint64_t address = frame->code;
 	struct closure *closure = closure_of(names, address);
 	uint64_t pointer, shared;
 	bool is_late =
@@ -408,7 +430,8 @@ static uint64_t find_closure(struct v8_names *names, const struct v8 *v8, struct
 	}
 	*closure = (struct closure){.shared = 0};
 	/* The map of a function outlives it, mostly. */
-	if (is_late || !shared || !is_function(names, space, address))
+	if (!shared || (is_late && !has_bytecodes(names, space, shared, frame)) ||
+	    !is_function(names, space, address))
 		return 0;
 	closure->shared = shared;
 	note_seen(names, &closure->seen, snapshot, address, v8_function_bytes(v8));
@@ -544,9 +567,10 @@ void v8_names_find(struct v8_names *names, const struct v8 *v8, struct space *sp
 	    names->nr_bytes > BYTES_MAX || key_map_nr(&names->lines_at) > ROWS_MAX)
 		forget_all(names);
 	for (size_t i = 0; i < nr; i++) {
-		uint64_t address = find_closure(names, v8, space, snapshot, frames[i].code);
+		uint64_t address = find_closure(names, v8, space, snapshot, &frames[i]);
 		struct shared *shared =
-			address ? find_shared(names, v8, space, snapshot, address) : NULL;
+			address ? find_shared(names, v8, space, snapshot, address, &frames[i])
+				: NULL;
 
 		places[i] = (struct script_place){.is_native = true};
 		if (shared && shared->name)

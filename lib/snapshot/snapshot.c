@@ -178,6 +178,11 @@ uint8_t *snapshot_add_due(struct snapshot *snapshot, uint64_t start, size_t nr_b
 	return add_region(snapshot, start, nr_bytes, REGION_DUE);
 }
 
+uint8_t *snapshot_add_late(struct snapshot *snapshot, uint64_t start, size_t nr_bytes)
+{
+	return add_region(snapshot, start, nr_bytes, REGION_LATE);
+}
+
 void snapshot_trim_region(struct snapshot *snapshot, size_t unread_bytes)
 {
 	struct stack_region *last;

@@ -121,6 +121,8 @@ uint8_t *snapshot_add_region(struct snapshot *snapshot, uint64_t start, size_t n
 /* The same for memory that is wanted besides stacks: copied in the stop, or right after it. */
 uint8_t *snapshot_add_wanted(struct snapshot *snapshot, uint64_t start, size_t nr_bytes);
 uint8_t *snapshot_add_due(struct snapshot *snapshot, uint64_t start, size_t nr_bytes);
+/* The same for what is copied now, later than the rest. */
+uint8_t *snapshot_add_late(struct snapshot *snapshot, uint64_t start, size_t nr_bytes);
 /* Give back the tail of the last region that could not be read. */
 void snapshot_trim_region(struct snapshot *snapshot, size_t unread_bytes);
 /*
