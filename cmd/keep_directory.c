@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "base/output_place.h"
 #include "profile/profile.h"
+#include "store/store.h"
 
 #define SUFFIX ".data"
 /* 2026-11-29T12-00-00Z, where a digit may be any. */
@@ -213,6 +214,16 @@ void keep_directory_limit(const struct keep_directory *directory, const char *ne
 	closedir(entries);
 }
 
+/*
+ * Is it a file to be read, of a user who may write here, or of ours? In a directory that many may
+ * write to, others could have another profile shown.
+ */
+static bool is_trusted(const struct stat *file, const struct stat *directory)
+{
+	return S_ISREG(file->st_mode) && (file->st_uid == 0 || file->st_uid == geteuid() ||
+					  file->st_uid == directory->st_uid);
+}
+
 static bool is_later(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
@@ -220,22 +231,26 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
 
 char *keep_directory_newest(const char *path)
 {
+	const char *slash = path[strlen(path) - 1] == '/' ? "" : "/";
 	DIR *entries = opendir(path);
 	struct timespec latest = {0};
 	const struct dirent *entry;
+	struct stat directory;
 	char *newest = NULL;
 
-	while (entries && (entry = readdir(entries))) {
+	while (entries && fstat(dirfd(entries), &directory) == 0 && (entry = readdir(entries))) {
+		char *file = xasprintf("%s%s%s", path, slash, entry->d_name);
 		struct stat found;
 
-		if (!has_suffix(entry->d_name) ||
-		    fstatat(dirfd(entries), entry->d_name, &found, AT_SYMLINK_NOFOLLOW) < 0 ||
-		    !S_ISREG(found.st_mode) || (newest && !is_later(&found.st_mtim, &latest)))
-			continue;
-		latest = found.st_mtim;
-		free(newest);
-		newest = xasprintf("%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/",
-				   entry->d_name);
+		if (has_suffix(entry->d_name) && lstat(file, &found) == 0 &&
+		    is_trusted(&found, &directory) &&
+		    (!newest || is_later(&found.st_mtim, &latest)) && store_is_profile(file)) {
+			latest = found.st_mtim;
+			free(newest);
+			newest = file;
+		} else {
+			free(file);
+		}
 	}
 	if (entries)
 		closedir(entries);

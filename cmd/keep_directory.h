@@ -33,8 +33,9 @@ char *keep_directory_path(const struct keep_directory *directory, uint64_t realt
 void keep_directory_limit(const struct keep_directory *directory, const char *newest);
 
 /*
- * The file of this directory that was written last, of any program, with the directory before its
- * name; NULL: there is none. The caller frees it.
+ * The profile of this directory that was written last, of any program, with the directory before
+ * its name; NULL: there is none. Only regular files count, of the caller, of root, or of the owner
+ * of the directory. The caller frees it.
  */
 char *keep_directory_newest(const char *path);
 

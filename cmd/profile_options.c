@@ -5,12 +5,21 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/err.h"
+#include "cmd/keep_directory.h"
 #include "store/store.h"
+
+static bool is_or_has_profile(const char *path)
+{
+	cleanup_free char *newest = keep_directory_newest(path);
+
+	return newest || store_is_profile(path);
+}
 
 int profile_options_take(const char **input, int argc, char **argv, int first_word)
 {
-	if (*input || first_word >= argc || !store_is_profile(argv[first_word]))
+	if (*input || first_word >= argc || !is_or_has_profile(argv[first_word]))
 		return 0;
 	*input = argv[first_word];
 	return 1;

@@ -25,8 +25,8 @@ struct err;
 int profile_options_word(const char **input, int argc, char **argv, int first_word,
 			 struct err *err);
 /*
- * For commands with other arguments: takes the first one for the profile if it is one and none
- * was given with -i. Returns the number of arguments taken.
+ * For commands with other arguments: takes the first one for the profile if it is one, or a
+ * directory with one, and none was given with -i. Returns the number of arguments taken.
  */
 int profile_options_take(const char **input, int argc, char **argv, int first_word);
 
@@ -37,7 +37,8 @@ int source_paths_check(const struct option_list *paths, struct err *err);
 #define INPUT_OPTION_ROW(values, member)                                                           \
 	{.type = OPTION_FILE, .short_name = 'i', .name = "input", .argument = "FILE",            \
 	 .offset = offsetof(values, member),                                                       \
-	 .help = "read this profile; - is standard input (default: profc.data)"}
+	 .help = "read this profile, or the newest of this directory; - is standard input "    \
+		 "(default: profc.data)"}
 
 #define METRIC_OPTION_ROW(values, member, help_)                                                   \
 	{.type = OPTION_CHOICE, .short_name = 'm', .name = "metric", .argument = "METRIC",         \
