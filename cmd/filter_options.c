@@ -11,8 +11,8 @@
 
 #define MARK "mark:"
 
-/* A or B of A..B; what is open stays as the caller has set it. `mark` borrows the text. */
-static int parse_bound(const char *text, size_t length, uint64_t *ns, struct mark_name *mark,
+/* A time, or a mark, whose text is borrowed; what is open stays as the caller has set it. */
+static int parse_place(const char *text, size_t length, uint64_t *ns, struct mark_name *mark,
 		       struct err *err)
 {
 	cleanup_free char *copy = xstrndup(text, length);
@@ -27,14 +27,25 @@ static int parse_bound(const char *text, size_t length, uint64_t *ns, struct mar
 	return 0;
 }
 
+/* A or B of A..B. */
+static int parse_bound(const char *text, size_t length, uint64_t *ns, struct mark_name *mark,
+		       bool *before_trigger, struct err *err)
+{
+	*before_trigger = length && *text == '-';
+	if (*before_trigger && (length == 1 || strncmp(text + 1, MARK, strlen(MARK)) == 0))
+		return err_set(err, ERR_INVALID, "a time is missing after '-'");
+	return parse_place(text + *before_trigger, length - *before_trigger, ns, mark, err);
+}
+
 static int parse_parts(const char *text, const char *dots, struct filter *filter, struct err *err)
 {
 	const char *end = dots + strlen("..");
-	int status =
-		parse_bound(text, (size_t)(dots - text), &filter->from_ns, &filter->from_mark, err);
+	int status = parse_bound(text, (size_t)(dots - text), &filter->from_ns, &filter->from_mark,
+				 &filter->from_before_trigger, err);
 
 	return status ? status
-		      : parse_bound(end, strlen(end), &filter->to_ns, &filter->to_mark, err);
+		      : parse_bound(end, strlen(end), &filter->to_ns, &filter->to_mark,
+				    &filter->to_before_trigger, err);
 }
 
 /* The two between A and B, or NULL: the text of a mark may have some of its own. */
@@ -50,6 +61,16 @@ static const char *find_dots(const char *text)
 	return first;
 }
 
+/* Is that known without the recording? */
+static bool ends_before_it_starts(const struct filter *filter, bool has_end)
+{
+	if (!has_end || filter->from_mark.nr_bytes || filter->to_mark.nr_bytes ||
+	    filter->from_before_trigger != filter->to_before_trigger)
+		return false;
+	return filter->from_before_trigger ? filter->from_ns <= filter->to_ns
+					   : filter->to_ns <= filter->from_ns;
+}
+
 static int parse_range(const char *text, struct filter *filter, struct err *err)
 {
 	const char *dots = find_dots(text);
@@ -62,8 +83,7 @@ static int parse_range(const char *text, struct filter *filter, struct err *err)
 		err_prefix(err, "--time");
 		return status;
 	}
-	if (dots[2] && !filter->from_mark.nr_bytes && !filter->to_mark.nr_bytes &&
-	    filter->to_ns <= filter->from_ns)
+	if (ends_before_it_starts(filter, dots[2]))
 		return err_set(err, ERR_INVALID, "--time %s ends before it starts", text);
 	return 0;
 }
@@ -76,7 +96,7 @@ static int parse_moment(const char *text, struct heap_filter *filter, struct err
 	if (strcmp(text, "peak") == 0)
 		filter->at = FILTER_AT_PEAK;
 	else
-		status = parse_bound(text, strlen(text), &filter->at_ns, &filter->at_mark, err);
+		status = parse_place(text, strlen(text), &filter->at_ns, &filter->at_mark, err);
 	if (filter->at_mark.nr_bytes)
 		filter->at = FILTER_AT_MARK;
 	if (status == 0 && !*text)

@@ -55,8 +55,8 @@ struct filter_options {
 	KERNEL_OPTION_ROW(values, member.kernel),                                                  \
 	NATIVE_OPTION_ROW(values, member.native),                                                  \
 	FILTER_OPTION_ROW(OPTION_STRING, "time", "A..B", offsetof(values, member.time),            \
-		"from A to B since the start: 1s..2.5s, ..500ms, 10..; or between marks: "      \
-		"mark:TEXT..mark:TEXT"),                                                           \
+		"from A to B since the start: 1s..2.5s, ..500ms, 10..; before the trigger of a "   \
+		"flight recorder: -10s..; or between marks: mark:TEXT..mark:TEXT"),                                                           \
 	FILTER_OPTION_ROW(OPTION_STRING, "at", "WHEN", offsetof(values, member.at),                \
 		"memory that is alive at a time, at the peak or at mark:TEXT"),                    \
 	FILTER_OPTION_ROW(OPTION_DURATION, "temporary", "TIME",                                    \

@@ -206,18 +206,56 @@ static int move_to_marks(struct selection *selection, const struct mark_name *na
 	return name->nr_bytes && !is_found ? refuse_mark(&search, err) : 0;
 }
 
+static int find_trigger(const struct selection *selection, uint64_t *trigger_ns, struct err *err)
+{
+	*trigger_ns = profile_counter(selection->expansion->profile, "trigger_ns");
+	if (*trigger_ns && selection->timelines->nr == 1)
+		return 0;
+	err_set(err, ERR_NOT_FOUND,
+		"times before a trigger, such as -10s.., are of one trigger: %s",
+		*trigger_ns ? "this is a merged recording" : "the recording has none");
+	err_hint(err, "files that a flight recorder writes have one: see --keep of profc record");
+	return ERR_NOT_FOUND;
+}
+
+/* The same range for all runs, but for marks. */
+static int find_range(const struct selection *selection, const struct filter *filter,
+		      struct time_range *range, struct err *err)
+{
+	bool is_to_end = (!filter->to_ns && !filter->to_before_trigger) || filter->to_mark.nr_bytes;
+	uint64_t trigger_ns = 0;
+	int status = 0;
+
+	if (filter->from_before_trigger || filter->to_before_trigger)
+		status = find_trigger(selection, &trigger_ns, err);
+	if (status)
+		return status;
+	*range = (struct time_range){.from_ns = filter->from_ns,
+				     .to_ns = is_to_end ? UINT64_MAX : filter->to_ns};
+	if (filter->from_before_trigger)
+		range->from_ns = trigger_ns - min_u64(trigger_ns, filter->from_ns);
+	if (!filter->to_before_trigger)
+		return 0;
+	if (filter->to_ns >= trigger_ns)
+		return err_set(err, ERR_NOT_FOUND,
+			       "the recording begins only %.3f s before its trigger",
+			       (double)trigger_ns / (double)NS_PER_SEC);
+	range->to_ns = trigger_ns - filter->to_ns;
+	return 0;
+}
+
 static int find_ranges(struct selection *selection, const struct filter *filter, struct err *err)
 {
 	size_t nr = selection->timelines->nr;
+	struct time_range common;
 	bool any = false;
-	int status;
+	int status = find_range(selection, filter, &common, err);
 
+	if (status)
+		return status;
 	selection->ranges = xcalloc(nr, sizeof(*selection->ranges));
 	for (size_t i = 0; i < nr; i++)
-		selection->ranges[i] = (struct time_range){
-			.from_ns = filter->from_ns,
-			.to_ns = filter->to_ns && !filter->to_mark.nr_bytes ? filter->to_ns
-									    : UINT64_MAX};
+		selection->ranges[i] = common;
 	status = move_to_marks(selection, &filter->from_mark, false, err);
 	if (status == 0)
 		status = move_to_marks(selection, &filter->to_mark, true, err);
@@ -234,6 +272,20 @@ static int find_ranges(struct selection *selection, const struct filter *filter,
 	if (status == 0 && !any)
 		return err_set(err, ERR_INVALID, "the time range ends before it begins");
 	return status;
+}
+
+uint64_t selection_elapsed_ns(const struct selection *selection)
+{
+	uint64_t sum_ns = 0;
+
+	for (size_t i = 0; i < selection->timelines->nr; i++) {
+		const struct timeline *run = &selection->timelines->rows[i];
+		uint64_t from_ns = max_u64(selection->ranges[i].from_ns, run->begin_ns);
+		uint64_t to_ns = min_u64(selection->ranges[i].to_ns, run->end_ns);
+
+		sum_ns += to_ns > from_ns ? to_ns - from_ns : 0;
+	}
+	return sum_ns;
 }
 
 const struct time_range *selection_range(const struct selection *selection, struct thread_id thread)

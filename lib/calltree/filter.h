@@ -64,6 +64,8 @@ struct filter {
 	 * that.
 	 */
 	struct mark_name from_mark, to_mark;
+	/* Each of the times may count back from the trigger of a flight recorder's file. */
+	bool from_before_trigger, to_before_trigger;
 	struct heap_filter heap;
 };
 
@@ -109,6 +111,9 @@ struct selection {
 	struct selected_heap heap;
 };
 
+/* The time that is selected, of all runs together. */
+uint64_t selection_elapsed_ns(const struct selection *selection);
+
 /* The selected range of a thread's run. Borrowed. */
 const struct time_range *selection_range(const struct selection *selection,
 					 struct thread_id thread);
@@ -118,7 +123,7 @@ int filter_fits(const struct filter *filter, enum metric metric, struct err *err
 
 /*
  * Fails with ERR_INVALID on a bad expression or an empty time range, with ERR_NOT_FOUND where there
- * is no such mark.
+ * is no such mark or no trigger.
  */
 int selection_new(const struct expansion *expansion, const struct filter *filter,
 		  struct selection **selection, struct err *err);

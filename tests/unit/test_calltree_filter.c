@@ -95,6 +95,43 @@ TEST(filter, time_range_cuts_samples)
 	profile_free(made.profile);
 }
 
+TEST(filter, times_before_the_trigger)
+{
+	const struct {
+		struct filter filter;
+		uint64_t expected_ms;
+	} cases[] = {
+		{{.from_ns = 4000000, .from_before_trigger = true}, 12},
+		{{.to_ns = 4000000, .to_before_trigger = true}, 8},
+		{{.to_before_trigger = true}, 12},
+		{{.from_ns = 9000000,
+		  .to_ns = 4000000,
+		  .from_before_trigger = true,
+		  .to_before_trigger = true},
+		 5},
+		/* It begins where the recording does. */
+		{{.from_ns = 90000000, .to_ns = 15000000, .from_before_trigger = true}, 15},
+	};
+	struct filter too_early = {.to_ns = 12000000, .to_before_trigger = true};
+	struct made made = made_begin();
+	struct expansion *expansion;
+	struct selection *selection;
+	struct err err = ERR_INIT;
+
+	made_sample(&made, "main", 20);
+	made_end(&made);
+	expansion = expansion_new(made.profile, false);
+	assert_int_equal(selection_new(expansion, &cases[0].filter, &selection, &err),
+			 ERR_NOT_FOUND);
+	assert_non_null(strstr(err.what, "the recording has none"));
+	profile_set_counter(made.profile, "trigger_ns", 12000000);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		assert_int_equal(selected_ms(made.profile, &cases[i].filter), cases[i].expected_ms);
+	assert_int_equal(selection_new(expansion, &too_early, &selection, &err), ERR_NOT_FOUND);
+	expansion_free(expansion);
+	profile_free(made.profile);
+}
+
 #define MARK(text_)                                                                                \
 	{                                                                                          \
 		.text = (text_), .nr_bytes = sizeof(text_) - 1                                     \

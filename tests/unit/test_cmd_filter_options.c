@@ -35,6 +35,31 @@ TEST(filter_options, time_ranges)
 	}
 }
 
+TEST(filter_options, ranges_before_a_trigger)
+{
+	static const struct {
+		const char *text;
+		uint64_t from_ns, to_ns;
+		bool from_before, to_before;
+	} cases[] = {
+		{"-60s..-10s", 60 * NS_PER_SEC, 10 * NS_PER_SEC, true, true},
+		{"-10..", 10 * NS_PER_SEC, 0, true, false},
+		{"..-0", 0, 0, false, true},
+		{"-10s..1ms", 10 * NS_PER_SEC, NS_PER_MS, true, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct filter_options options = {.time = cases[i].text};
+		struct filter filter;
+
+		assert_int_equal(filter_options_apply(&options, &filter, NULL), 0);
+		assert_int_equal(filter.from_ns, cases[i].from_ns);
+		assert_int_equal(filter.to_ns, cases[i].to_ns);
+		assert_int_equal(filter.from_before_trigger, cases[i].from_before);
+		assert_int_equal(filter.to_before_trigger, cases[i].to_before);
+	}
+}
+
 static void expect_mark(const struct mark_name *mark, const char *text)
 {
 	assert_int_equal(mark->nr_bytes, strlen(text));
@@ -73,9 +98,10 @@ TEST(filter_options, ranges_between_marks)
 
 TEST(filter_options, bad_time_ranges)
 {
-	static const char *const cases[] = {"",	      "5",	 "..",	    "2..1",
-					    "1..1",   "0..0",	 "x..2",    "1..y",
-					    "mark:a", "mark:..", "..mark:", "a..mark:b"};
+	static const char *const cases[] = {"",	       "5",	    "..",   "2..1",   "1..1",
+					    "0..0",    "x..2",	    "1..y", "mark:a", "mark:..",
+					    "..mark:", "a..mark:b", "-..",  "--1..",  "-mark:a..",
+					    "-1..-2",  "-1..-1",    "-1"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct filter_options options = {.time = cases[i]};
