@@ -94,6 +94,11 @@ int open_profile_of_any(const char *path, struct profile **profile);
 /* And for those to which exact counts are enough. */
 int open_profile_or_counts(const char *path, struct profile **profile);
 /*
+ * The newest profile that can be trusted of the directory of that name, which is said; the caller
+ * frees it. NULL: it is no directory, or has none.
+ */
+char *newest_profile_in(const char *path);
+/*
  * Make it ready for views and exports, with or without functions of the kernel in the stacks of
  * sleeping threads, and all native functions of interpreters. `path` as for open_profile().
  */

@@ -30,6 +30,7 @@ enum compare_choice {
 	COMPARE_AUTO,
 	COMPARE_AMOUNTS,
 	COMPARE_SHARES,
+	COMPARE_RATES,
 };
 
 struct diff_args {
@@ -38,6 +39,7 @@ struct diff_args {
 	const char *fail_above;
 	struct diff_limits_list fail_limits; /* what it says */
 	bool all, json, html, no_inline, tree;
+	bool are_spans; /* of one profile, by two ranges of time */
 	const char *output, *by;
 	struct flat_keys keys; /* what `by` says: one */
 	struct option_list renames;
@@ -46,7 +48,7 @@ struct diff_args {
 };
 
 /* In the order of their enums. */
-static const char *const compare_choices[] = {"auto", "amounts", "shares", NULL};
+static const char *const compare_choices[] = {"auto", "amounts", "shares", "rates", NULL};
 
 #define AT(member) offsetof(struct diff_args, member)
 
@@ -59,8 +61,9 @@ static const struct option_row rows[] = {
 	 .offset = AT(compare),
 	 .choices = compare_choices,
 	 .help = "amounts: absolute times, for two runs of the same work; shares: percentages of "
-		 "the total, for samples of a long-running process (default: amounts; shares if "
-		 "either profile was attached)"},
+		 "the total, for samples of a long-running process; rates: percentages of the time "
+		 "that was recorded, for looks of different length (default: amounts; shares if "
+		 "either profile was attached; rates of two times of one profile)"},
 	{.type = OPTION_STRING,
 	 .name = "by",
 	 .argument = "WHAT",
@@ -118,14 +121,23 @@ struct comparison {
 	const struct weights **weights;
 };
 
+static bool are_rates(const struct diff_args *args)
+{
+	return args->compare == COMPARE_RATES ||
+	       (args->compare == COMPARE_AUTO && args->are_spans &&
+		metric_is_time((enum metric)args->metric));
+}
+
 static enum diff_mode mode_of(const struct diff_args *args, const struct comparison *comparison)
 {
 	bool attached = false;
 
 	for (size_t i = 0; i < comparison->nr; i++)
 		attached = attached || comparison->runs[i].profile->meta.attached;
+	if (are_rates(args))
+		return DIFF_RATES;
 	if (args->compare == COMPARE_AUTO)
-		return attached ? DIFF_SHARES : DIFF_AMOUNTS;
+		return attached || args->are_spans ? DIFF_SHARES : DIFF_AMOUNTS;
 	return args->compare == COMPARE_SHARES ? DIFF_SHARES : DIFF_AMOUNTS;
 }
 
@@ -268,6 +280,8 @@ static int open_run(const struct command *self, const struct diff_args *args,
 					.fold_inlines = args->no_inline,
 					.with_kernel = args->filter.kernel,
 					.with_native = args->filter.native,
+					/* It may have slept all of one time. */
+					.or_nothing = args->are_spans && are_rates(args),
 					.or_counts = args->keys.first == BY_FUNCTION};
 	struct err err = ERR_INIT;
 	int status = weighed_open(run, self, &request);
@@ -278,28 +292,52 @@ static int open_run(const struct command *self, const struct diff_args *args,
 	return fail_with(&err);
 }
 
+/* The profiles to be compared, the old ones first, and the samples of each side. */
+struct sides {
+	const char *const *paths; /* borrowed, as are the texts */
+	size_t nr, nr_old;
+	struct filter old_filter, new_filter;
+};
+
 static int open_all(const struct command *self, const struct diff_args *args,
-		    const struct filter *filter, char *const *paths, size_t nr, size_t nr_old)
+		    const struct sides *sides)
 {
 	cleanup_free struct diff_rename *renames = split_renames(&args->renames);
-	struct comparison comparison = {.nr_old = nr_old};
+	struct comparison comparison = {.nr_old = sides->nr_old};
 	int status = EXIT_DONE;
 
-	comparison.runs = xcalloc(nr, sizeof(*comparison.runs));
-	comparison.weights = xcalloc(nr, sizeof(struct weights *));
-	while (status == EXIT_DONE && comparison.nr < nr) {
+	comparison.runs = xcalloc(sides->nr, sizeof(*comparison.runs));
+	comparison.weights = xcalloc(sides->nr, sizeof(struct weights *));
+	while (status == EXIT_DONE && comparison.nr < sides->nr) {
 		struct weighed *run = &comparison.runs[comparison.nr];
+		bool is_old = comparison.nr < sides->nr_old;
 
-		status = open_run(self, args, filter, paths[comparison.nr], run);
+		status = open_run(self, args, is_old ? &sides->old_filter : &sides->new_filter,
+				  sides->paths[comparison.nr], run);
 		comparison.weights[comparison.nr++] = run->weights;
 	}
 	if (status == EXIT_DONE)
-		status = compare(args, filter, &comparison, renames);
+		status = compare(args, &sides->old_filter, &comparison, renames);
 	for (size_t i = 0; i < comparison.nr; i++)
 		weighed_close(&comparison.runs[i]);
 	free(comparison.runs);
 	free(comparison.weights);
 	return status;
+}
+
+/* Two times of one profile, or of the default one if none is named. */
+static int open_spans(const struct command *self, const struct diff_args *args,
+		      const struct sides *sides)
+{
+	const char *path = profile_path_or_default(sides->nr ? sides->paths[0] : NULL);
+	cleanup_free char *newest = newest_profile_in(path);
+	const char *const paths[] = {newest ? newest : path, newest ? newest : path};
+	struct sides both = *sides;
+
+	both.paths = paths;
+	both.nr = ARRAY_SIZE(paths);
+	both.nr_old = 1;
+	return open_all(self, args, &both);
 }
 
 /* How many words stand behind a "--", which parts old runs from new ones; -1: there is none. */
@@ -309,6 +347,31 @@ static int nr_behind_dashes(int argc, char *const *argv)
 		if (strcmp(argv[i], "--") == 0)
 			return argc - i - 1;
 	return -1;
+}
+
+/* Two times of one profile: [FILE] --time A..B -- C..D. */
+static bool are_spans(char *const *words, int nr_words, int nr_behind)
+{
+	return nr_behind == 1 && nr_words >= 1 && nr_words <= 2 &&
+	       filter_options_is_range(words[nr_words - 1]);
+}
+
+/* The filters of both, for the one profile of that name. */
+static int take_spans(const struct diff_args *args, char *const *words, int nr_words,
+		      struct sides *sides, struct err *err)
+{
+	const char *span = words[nr_words - 1];
+	struct filter_options late = args->filter;
+
+	if (!args->filter.time)
+		return err_set(err, ERR_INVALID,
+			       "'-- %s' needs --time A..B, which it is compared with", span);
+	if (strcmp(words[0], "-") == 0)
+		return err_set(err, ERR_INVALID,
+			       "two times of a profile cannot be read from standard input");
+	late.time = span;
+	sides->nr = nr_words > 1;
+	return filter_options_apply(&late, &sides->new_filter, err);
 }
 
 /* The number of old ones. */
@@ -323,8 +386,25 @@ static int check_words(int nr_words, int nr_behind, size_t *nr_old, struct err *
 		return 0;
 	err_set(err, ERR_INVALID, "two profiles are required, the old and the new one");
 	err_hint(err, nr_words > 2 ? "several runs are compared so: profc diff OLD... -- NEW..."
-				   : "for example: profc diff profc.data.old profc.data");
+				   : "for example: profc diff profc.data.old profc.data; or two "
+				     "times of one: profc diff FILE --time -60s..-10s -- -10s..");
 	return ERR_INVALID;
+}
+
+static int take_words(struct diff_args *args, char *const *words, int nr_words, int nr_behind,
+		      struct sides *sides, struct err *err)
+{
+	int status = filter_options_apply(&args->filter, &sides->old_filter, err);
+
+	if (status)
+		return status;
+	sides->new_filter = sides->old_filter;
+	sides->paths = (const char *const *)words;
+	sides->nr = (size_t)nr_words;
+	args->are_spans = are_spans(words, nr_words, nr_behind);
+	if (args->are_spans)
+		return take_spans(args, words, nr_words, sides, err);
+	return check_words(nr_words, nr_behind, &sides->nr_old, err);
 }
 
 static int check_keys(struct diff_args *args, struct err *err)
@@ -356,10 +436,25 @@ static int check_output(const struct diff_args *args, int nr_words, struct err *
 	if (args->html && (args->tree || args->by))
 		return err_set(err, ERR_INVALID, "--html cannot be combined with --%s",
 			       args->tree ? "tree" : "by");
+	if (args->html && args->are_spans)
+		return err_set(err, ERR_INVALID, "--html is of two profiles, not of two times");
 	if (args->html && nr_words > 2)
 		return err_set(err, ERR_INVALID, "--html is of two profiles, not of several runs");
 	if (args->output && !args->html)
 		return err_set(err, ERR_INVALID, "-o needs --html");
+	return 0;
+}
+
+static int check_rates(const struct diff_args *args, struct err *err)
+{
+	if (!are_rates(args))
+		return 0;
+	if (!metric_is_time((enum metric)args->metric))
+		return err_set(err, ERR_INVALID,
+			       "--compare rates is of times: cpu, wall, runq, blocked");
+	if (args->fail_above || args->html)
+		return err_set(err, ERR_INVALID, "--%s cannot be combined with rates",
+			       args->html ? "html" : "fail-above");
 	return 0;
 }
 
@@ -379,25 +474,25 @@ static int run_diff(const struct command *self, int argc, char **argv)
 {
 	struct diff_args args = {.limit = LIMIT_NOT_GIVEN, .view = VIEW_OPTIONS_INIT};
 	int nr_behind = nr_behind_dashes(argc, argv), first_word, status;
-	struct filter filter;
+	struct sides sides = {0};
 	struct err err = ERR_INIT;
-	size_t nr_old;
 
 	if (options_parse(rows, &args, argc, argv, false, &first_word, &err) ||
-	    check_words(argc - first_word, nr_behind, &nr_old, &err) || check_keys(&args, &err) ||
-	    check_output(&args, argc - first_word, &err) || check_renames(&args.renames, &err) ||
-	    filter_options_apply(&args.filter, &filter, &err))
+	    take_words(&args, argv + first_word, argc - first_word, nr_behind, &sides, &err) ||
+	    check_keys(&args, &err) || check_output(&args, argc - first_word, &err) ||
+	    check_rates(&args, &err) || check_renames(&args.renames, &err))
 		status = usage_error(self, &err);
+	else if (args.are_spans)
+		status = open_spans(self, &args, &sides);
 	else
-		status = open_all(self, &args, &filter, argv + first_word,
-				  (size_t)(argc - first_word), nr_old);
+		status = open_all(self, &args, &sides);
 	options_release(rows, &args);
 	return status;
 }
 
 const struct command command_diff = {
 	.name = "diff",
-	.synopsis = "[OPTIONS] OLD NEW | [OPTIONS] OLD... -- NEW...",
+	.synopsis = "[OPTIONS] OLD NEW | OLD... -- NEW... | FILE --time A..B -- C..",
 	.summary = "show what changed between two profiles",
 	.help = "Compares the self time of functions in two profiles, in percent of the old\n"
 		"total, with the half-width of the 95% confidence interval of each change.\n"
@@ -405,12 +500,14 @@ const struct command command_diff = {
 		"in twenty is false in the mean. Where both have exact counts, these and times\n"
 		"per call are compared, too. Builds of one program are matched whatever the\n"
 		"names of their files. With several runs on a side, intervals are those of what\n"
-		"differs between them; three of each are a good measure.\n"
+		"differs between them; three of each are a good measure. Two times of one\n"
+		"profile are compared by what each had of a second.\n"
 		"\n"
 		"Examples:\n"
 		"  profc diff profc.data.old profc.data\n"
 		"  profc diff --fail-above 5 main-?.data -- branch-?.data\n"
-		"  profc diff --tree main-?.data -- branch-?.data\n",
+		"  profc diff --tree main-?.data -- branch-?.data\n"
+		"  profc diff dumps/ --time -60s..-10s -- -10s..\n",
 	.options = rows,
 	.run = run_diff,
 };

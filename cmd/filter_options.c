@@ -11,7 +11,7 @@
 
 #define MARK "mark:"
 
-/* A time, or a mark, whose text is borrowed; what is open stays as the caller has set it. */
+/* A time, or a mark: its text is borrowed. What is open stays as the caller has set it. */
 static int parse_place(const char *text, size_t length, uint64_t *ns, struct mark_name *mark,
 		       struct err *err)
 {
@@ -86,6 +86,13 @@ static int parse_range(const char *text, struct filter *filter, struct err *err)
 	if (ends_before_it_starts(filter, dots[2]))
 		return err_set(err, ERR_INVALID, "--time %s ends before it starts", text);
 	return 0;
+}
+
+bool filter_options_is_range(const char *text)
+{
+	struct filter filter = {0};
+
+	return parse_range(text, &filter, NULL) == 0 || (*text == '-' && strstr(text, ".."));
 }
 
 static int parse_moment(const char *text, struct heap_filter *filter, struct err *err)

@@ -70,5 +70,7 @@ struct filter_options {
  */
 int filter_options_apply(const struct filter_options *options, struct filter *filter,
 			 struct err *err);
+/* Is this text meant as a range for --time, right or wrong? */
+bool filter_options_is_range(const char *text);
 
 #endif

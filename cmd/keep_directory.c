@@ -215,8 +215,8 @@ void keep_directory_limit(const struct keep_directory *directory, const char *ne
 }
 
 /*
- * Is it a file to be read, of a user who may write here, or of ours? In a directory that many may
- * write to, others could have another profile shown.
+ * Is it a file to be read, of ours, of root or of the owner of the directory? In a directory that
+ * many may write to, others could have another profile shown.
  */
 static bool is_trusted(const struct stat *file, const struct stat *directory)
 {

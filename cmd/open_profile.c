@@ -51,8 +51,7 @@ static void warn_salvaged(const char *path, const struct store_salvage *salvage)
 			      path, salvage->why, (unsigned long long)salvage->nr_bytes_lost);
 }
 
-/* The newest file of a flight recorder's directory, which the caller frees; or NULL. */
-static char *newest_in(const char *path)
+char *newest_profile_in(const char *path)
 {
 	char *newest = is_directory(path) ? keep_directory_newest(path) : NULL;
 
@@ -65,7 +64,7 @@ int open_profile_even_empty(const char *path, struct profile **profile)
 {
 	struct store_salvage salvage = {0};
 	struct err err = ERR_INIT;
-	cleanup_free char *newest = newest_in(profile_path_or_default(path));
+	cleanup_free char *newest = newest_profile_in(profile_path_or_default(path));
 
 	path = newest ? newest : profile_path_or_default(path);
 	if (store_read_path(path, profile, &salvage, &err) != 0)

@@ -41,7 +41,7 @@ int weighed_open(struct weighed *weighed, const struct command *command,
 		weights_free(weighed->weights);
 		weighed->weights = weights_new(weighed->selection, METRIC_CPU);
 	}
-	if (weighed->weights->total.weight > 0 ||
+	if (weighed->weights->total.weight > 0 || request->or_nothing ||
 	    (request->of_leaks && tally_blocks(&weighed->weights->total) > 0) ||
 	    (request->or_counts && !metric_is_memory(request->metric) &&
 	     counts_are_any(weighed->weights->counts)))

@@ -17,6 +17,7 @@ struct weights;
 enum diff_mode {
 	DIFF_AMOUNTS, /* time against time: two runs of the same work */
 	DIFF_SHARES,  /* percentages of the total: samples of a long-running process */
+	DIFF_RATES,   /* time in percent of the time selected, which may be of any length */
 };
 
 /* The exact count of a function on one side, and the time that belongs to it. */
@@ -67,9 +68,9 @@ struct diff_row {
 	struct diff_calls old_calls, new_calls;
 	/*
 	 * The change and half the width of its confidence interval: in percent of the old total
-	 * (DIFF_AMOUNTS) or in percentage points (DIFF_SHARES). For several runs, the change of
-	 * their means; for two, the new one's time is divided by noise.factor. Of the rows with
-	 * larger changes than `half`, 95% have changed in the mean.
+	 * (DIFF_AMOUNTS) or in percentage points (DIFF_SHARES, DIFF_RATES). For several runs, the
+	 * change of their means; for two, the new one's time is divided by noise.factor. Of the
+	 * rows with larger changes than `half`, 95% have changed in the mean.
 	 */
 	double change, half;
 	uint32_t values; /* of diff.values, times the number of runs */
@@ -122,15 +123,24 @@ const struct weights *diff_weights(const struct diff *diff, const struct diff_at
 const struct diff_at *diff_known_at(const struct diff_row *row);
 /* The mean weight of a run of a side. */
 uint64_t diff_mean(const struct diff_side *side, const struct tally *tally);
+/* The time of the runs of a side that is selected. */
+uint64_t diff_elapsed_ns(const struct diff_side *side);
+/*
+ * What a row shows on a side that is compared by shares or rates, in percent: of its total, or of
+ * the time of its runs.
+ */
+double diff_percent(const struct diff *diff, const struct diff_side *side,
+		    const struct tally *tally);
 /* Is there more than one run on a side? Then intervals are those of their spread, too. */
 bool diff_has_runs(const struct diff *diff);
 
 /* Is the change larger than chance in samples and differences between runs explain? */
 bool diff_row_is_sure(const struct diff_row *row);
 /*
- * The growth of the total in percent, and half the width of its 95% confidence interval. Totals are
- * exact, from the kernel's clocks: the interval comes from the spread of several runs. With two
- * runs, it covers the change by a faster or slower machine; 0 if that is not known.
+ * The growth of the total (DIFF_RATES: of its rate) in percent, and half the width of its 95%
+ * confidence interval. Totals are exact, from the kernel's clocks: the interval comes from the
+ * spread of several runs. With two runs, it covers the change by a faster or slower machine; 0 if
+ * that is not known.
  */
 double diff_total_change(const struct diff *diff);
 double diff_total_half(const struct diff *diff);

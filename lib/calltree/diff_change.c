@@ -9,13 +9,23 @@
 #include "calltree/weights.h"
 #include "calltree/welch.h"
 
-/* The ratio of a new run to an old one in compared amounts; 1 for shares. */
-static double growth(const struct diff *diff)
+/* What shares of a side's total are multiplied by to be comparable. */
+struct scales {
+	double before, after;
+};
+
+static struct scales scales_of(const struct diff *diff)
 {
 	double before = diff_mean_total(&diff->old_side);
 
-	return diff->mode == DIFF_AMOUNTS && before > 0 ? diff_mean_total(&diff->new_side) / before
-							: 1;
+	if (diff->mode == DIFF_RATES)
+		return (struct scales){
+			diff_percent(diff, &diff->old_side, &diff->old_side.total) / 100,
+			diff_percent(diff, &diff->new_side, &diff->new_side.total) / 100};
+	return (struct scales){1, diff->mode == DIFF_AMOUNTS && before > 0
+					  ? diff_mean_total(&diff->new_side) / before /
+						    diff->noise.factor
+					  : 1 / diff->noise.factor};
 }
 
 /* With fewer samples on both sides together, no change can be sure. */
@@ -39,11 +49,11 @@ static double half_of_share(const struct diff *diff, const struct tally *part,
 }
 
 /* Compare two runs as if both machines had been equally fast. */
-static void compare_two(const struct diff *diff, const struct diff_parts *parts, double grown,
-			struct diff_estimate *estimate)
+static void compare_two(const struct diff *diff, const struct diff_parts *parts,
+			const struct scales *scales, struct diff_estimate *estimate)
 {
-	double before = tally_percent(parts->old_part, &diff->old_side.total);
-	double after = tally_percent(parts->new_part, &diff->new_side.total) * grown;
+	double before = tally_percent(parts->old_part, &diff->old_side.total) * scales->before;
+	double after = tally_percent(parts->new_part, &diff->new_side.total) * scales->after;
 
 	estimate->change = after - before;
 	estimate->of_samples =
@@ -89,32 +99,37 @@ static void compare_runs(const struct diff *diff, const struct diff_parts *parts
 	free(scaled);
 }
 
-/* Shares are in percent of their own totals; amounts in percent of the old total. */
+/*
+ * Shares are in percent of their own totals, rates in percent of their time; amounts in percent of
+ * the old total.
+ */
 struct diff_estimate diff_estimate_of(const struct diff *diff, const struct diff_parts *parts)
 {
-	double grown = growth(diff) / diff->noise.factor;
+	const struct scales scales = scales_of(diff);
+	double before = half_of_share(diff, parts->old_part, &diff->old_side.total);
+	double after = half_of_share(diff, parts->new_part, &diff->new_side.total);
 	struct diff_estimate estimate = {
-		.of_samples =
-			hypot(half_of_share(diff, parts->old_part, &diff->old_side.total),
-			      half_of_share(diff, parts->new_part, &diff->new_side.total) * grown) /
-			Z_95,
+		.of_samples = hypot(before * scales.before, after * scales.after) / Z_95,
 		.is_tested = is_tested(diff, parts)};
 
 	/* Runs that agree by chance do not make few samples more precise. */
 	if (diff_has_runs(diff))
 		compare_runs(diff, parts, &estimate);
 	else
-		compare_two(diff, parts, grown, &estimate);
+		compare_two(diff, parts, &scales, &estimate);
 	return estimate;
 }
 
 double diff_total_change(const struct diff *diff)
 {
 	double before = diff_mean_total(&diff->old_side);
+	double after = diff_mean_total(&diff->new_side);
 
-	if (before <= 0)
-		return 0;
-	return 100 * (diff_mean_total(&diff->new_side) - before) / before;
+	if (diff->mode == DIFF_RATES) {
+		before = diff_percent(diff, &diff->old_side, &diff->old_side.total);
+		after = diff_percent(diff, &diff->new_side, &diff->new_side.total);
+	}
+	return before > 0 ? 100 * (after - before) / before : 0;
 }
 
 /* Half the interval by which a faster or slower machine may have changed the total, of two runs. */
@@ -132,7 +147,7 @@ double diff_total_half(const struct diff *diff)
 	struct welch welch;
 	double *totals;
 
-	if (before <= 0)
+	if (before <= 0 || diff->mode == DIFF_RATES) /* what differs is the time, not the run */
 		return 0;
 	if (!diff_has_runs(diff))
 		return diff->noise.is_known ? half_of_two(diff) : 0;

@@ -41,6 +41,9 @@ static void add_ratio(struct ratios *ratios, const struct diff *diff, const stru
 	ratio->log = log((double)row->new_self.weight) - log((double)row->old_self.weight);
 	if (diff->mode == DIFF_SHARES)
 		ratio->log -= log((double)new_total->weight) - log((double)old_total->weight);
+	if (diff->mode == DIFF_RATES)
+		ratio->log -= log((double)diff_elapsed_ns(&diff->new_side)) -
+			      log((double)diff_elapsed_ns(&diff->old_side));
 	ratio->error = hypot(diff_relative_error(&row->old_self, old_total),
 			     diff_relative_error(&row->new_self, new_total));
 	ratios->nr++;

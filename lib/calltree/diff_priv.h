@@ -67,7 +67,7 @@ bool diff_moderate_row(const struct diff *diff, const struct diff_parts *parts,
 		       const double *scaled, struct moderate_row *row);
 /*
  * diff_values.c: scale the weights of all runs to percent: with DIFF_SHARES of their own totals,
- * else of the old total.
+ * with DIFF_RATES of their own time, else of the old total.
  */
 void diff_scale_values(const struct diff *diff, const double *values, double *scaled);
 /* The degrees of freedom of the variance of runs about the means of both sides. */

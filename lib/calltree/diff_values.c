@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "calltree/diff_priv.h"
+#include "calltree/filter.h"
 #include "calltree/moderate.h"
 #include "calltree/values.h"
 #include "calltree/weights.h"
@@ -22,6 +23,40 @@ double diff_mean_total(const struct diff_side *side)
 	return (double)side->total.weight / (double)side->nr;
 }
 
+uint64_t diff_elapsed_ns(const struct diff_side *side)
+{
+	uint64_t sum_ns = 0;
+
+	for (size_t i = 0; i < side->nr; i++)
+		sum_ns += selection_elapsed_ns(side->runs[i]->selection);
+	return sum_ns;
+}
+
+double diff_percent(const struct diff *diff, const struct diff_side *side,
+		    const struct tally *tally)
+{
+	uint64_t elapsed_ns;
+
+	if (diff->mode != DIFF_RATES)
+		return tally_percent(tally, &side->total);
+	elapsed_ns = diff_elapsed_ns(side);
+	return elapsed_ns ? 100 * (double)tally->weight / (double)elapsed_ns : 0;
+}
+
+/* What the weight of a run is compared with. */
+static double whole_of(const struct diff *diff, const struct weights *weights)
+{
+	switch (diff->mode) {
+	case DIFF_AMOUNTS:
+		break;
+	case DIFF_SHARES:
+		return (double)weights->total.weight;
+	case DIFF_RATES:
+		return (double)selection_elapsed_ns(weights->selection);
+	}
+	return diff_mean_total(&diff->old_side);
+}
+
 /* The compared weights of runs: in percent of their own totals, or of the old ones. */
 void diff_scale_values(const struct diff *diff, const double *values, double *scaled)
 {
@@ -29,8 +64,7 @@ void diff_scale_values(const struct diff *diff, const double *values, double *sc
 		bool is_old = i < diff->old_side.nr;
 		const struct weights *weights = is_old ? diff->old_side.runs[i]
 						       : diff->new_side.runs[i - diff->old_side.nr];
-		double whole = diff->mode == DIFF_SHARES ? (double)weights->total.weight
-							 : diff_mean_total(&diff->old_side);
+		double whole = whole_of(diff, weights);
 
 		scaled[i] = whole > 0 ? 100 * values[i] / whole : 0;
 	}

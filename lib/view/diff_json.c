@@ -36,6 +36,7 @@ static void write_side(struct json *json, const char *key, const struct diff_sid
 	json_key_u64(json, "runs", side->nr);
 	json_key_amount(json, "total", first->metric, &mean);
 	json_key_u64(json, "samples", side->total.samples);
+	json_key_u64(json, "elapsed_ns", diff_elapsed_ns(side) / side->nr);
 	json_key_array_begin(json, "command");
 	for (size_t i = 0; i < profile->meta.nr_command; i++)
 		json_str(json, profile_str(profile, profile->meta.command[i]));
@@ -185,6 +186,19 @@ static void write_row(struct json *json, const struct diff *diff, const struct d
 	json_object_end(json);
 }
 
+static const char *compared(enum diff_mode mode)
+{
+	switch (mode) {
+	case DIFF_AMOUNTS:
+		break;
+	case DIFF_SHARES:
+		return "shares";
+	case DIFF_RATES:
+		return "rates";
+	}
+	return "amounts";
+}
+
 static void begin(struct json *json, const struct diff *diff, struct sink *sink)
 {
 	json_init(json, sink);
@@ -192,7 +206,7 @@ static void begin(struct json *json, const struct diff *diff, struct sink *sink)
 	json_key_u64(json, "version", JSON_VERSION);
 	json_key_str(json, "metric", metric_name(metric_of(diff)));
 	json_key_str(json, "unit", metric_unit(metric_of(diff)));
-	json_key_str(json, "compared", diff->mode == DIFF_AMOUNTS ? "amounts" : "shares");
+	json_key_str(json, "compared", compared(diff->mode));
 	diff_write_machines(json, diff);
 	write_side(json, "old", &diff->old_side);
 	write_side(json, "new", &diff->new_side);

@@ -49,8 +49,8 @@ static void append_observed(struct buf *out, enum metric metric, const struct ta
 }
 
 /* The amount is the mean of several runs; the number of observations is their sum. */
-static void print_side(const struct diff_side *side, const struct view *view, const char *name,
-		       struct sink *sink)
+static void print_side(const struct diff *diff, const struct diff_side *side,
+		       const struct view *view, const char *name, struct sink *sink)
 {
 	const struct weights *first = side->runs[0];
 	struct buf title = {0}, text = {0}, shown = {0};
@@ -62,6 +62,10 @@ static void print_side(const struct diff_side *side, const struct view *view, co
 	buf_append_str(&text, metric_info(first->metric)->amount_words);
 	if (side->nr > 1)
 		buf_append_str(&text, " in the mean");
+	if (diff->mode == DIFF_RATES) {
+		buf_append_str(&text, " in ");
+		append_weight(&text, METRIC_WALL, diff_elapsed_ns(side) / side->nr);
+	}
 	if (first->metric != METRIC_SAMPLES)
 		append_observed(&text, first->metric, &side->total);
 	buf_append_str(&text, ": ");
@@ -74,12 +78,30 @@ static void print_side(const struct diff_side *side, const struct view *view, co
 	buf_release(&shown);
 }
 
+/* Sides are of different lengths: what they add up to tells nothing. */
+static void print_rates(const struct diff *diff, const struct view *view, struct sink *sink)
+{
+	double before = diff_percent(diff, &diff->old_side, &diff->old_side.total);
+	double after = diff_percent(diff, &diff->new_side, &diff->new_side.total);
+	struct buf text = {0};
+
+	buf_printf(&text,
+		   "comparing rates, in percentage points of one %s: from %.1f%% to %.1f%% in all",
+		   metric_of(diff) == METRIC_CPU ? "CPU" : "thread", before, after);
+	line_print(sink, view, STYLE_HEADING, buf_str(&text));
+	buf_release(&text);
+}
+
 static void print_total(const struct diff *diff, const struct view *view, struct sink *sink)
 {
 	uint64_t before = diff_mean(&diff->old_side, &diff->old_side.total);
 	uint64_t after = diff_mean(&diff->new_side, &diff->new_side.total);
 	struct buf text = {0};
 
+	if (diff->mode == DIFF_RATES) {
+		print_rates(diff, view, sink);
+		return;
+	}
 	if (diff->mode == DIFF_SHARES) {
 		line_print(sink, view, STYLE_HEADING,
 			   metric_is_memory(metric_of(diff))
@@ -137,7 +159,8 @@ void diff_print_note(const struct diff *diff, const struct view *view, struct si
 {
 	struct buf text = {0};
 
-	if (diff_has_runs(diff) || diff_is_none(diff) || !metric_is_time(metric_of(diff)))
+	if (diff_has_runs(diff) || diff_is_none(diff) || !metric_is_time(metric_of(diff)) ||
+	    diff->mode == DIFF_RATES)
 		return;
 	if (is_merged(&diff->old_side) || is_merged(&diff->new_side))
 		buf_append_str(&text, "a merged recording counts as one run; ");
@@ -219,16 +242,16 @@ static void add_number(struct table *table, enum style style, bool with_sign, do
 	table_add(table, style, text);
 }
 
-/* A side in the unit of the table, or as a share if shares are compared. */
+/* A side in the unit of the table, or in percent if shares or rates are compared. */
 static void add_amount(struct table *table, const struct diff *diff, const struct diff_side *side,
 		       const struct tally *tally, const struct unit *unit)
 {
 	struct buf text = {0};
 
-	if (diff->mode == DIFF_SHARES)
-		append_percent(&text, tally_percent(tally, &side->total));
-	else
+	if (diff->mode == DIFF_AMOUNTS)
 		append_in_unit(&text, diff_mean(side, tally), unit);
+	else
+		append_percent(&text, diff_percent(diff, side, tally));
 	table_add(table, STYLE_PLAIN, buf_str(&text));
 	buf_release(&text);
 }
@@ -295,7 +318,7 @@ static struct unit unit_of(const struct diff *diff, const struct view *view)
 static void head_columns(const struct diff *diff, const struct unit *unit,
 			 struct table_column *headed, char (*texts)[16])
 {
-	const char *name = diff->mode == DIFF_SHARES ? "%" : unit->name;
+	const char *name = diff->mode == DIFF_AMOUNTS ? unit->name : "%";
 
 	memcpy(headed, columns, sizeof(columns));
 	for (size_t i = 0; i < 2; i++) {
@@ -361,8 +384,8 @@ static void print_rows(const struct diff *diff, const struct view *view,
 bool diff_print_heading(const struct diff *diff, const struct view *view, struct sink *sink)
 {
 	diff_print_machines(diff, view, sink);
-	print_side(&diff->old_side, view, "old", sink);
-	print_side(&diff->new_side, view, "new", sink);
+	print_side(diff, &diff->old_side, view, "old", sink);
+	print_side(diff, &diff->new_side, view, "new", sink);
 	if (diff_is_none(diff)) {
 		line_print(sink, view, STYLE_HEADING, "no change");
 		return false;

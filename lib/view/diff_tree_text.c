@@ -91,10 +91,10 @@ static void add_amount(struct printer *printer, const struct diff_side *side,
 {
 	struct buf text = {0};
 
-	if (printer->tree->diff->mode == DIFF_SHARES)
-		append_percent(&text, tally_percent(tally, &side->total));
-	else
+	if (printer->tree->diff->mode == DIFF_AMOUNTS)
 		append_in_unit(&text, diff_mean(side, tally), &printer->unit);
+	else
+		append_percent(&text, diff_percent(printer->tree->diff, side, tally));
 	table_add(printer->table, STYLE_PLAIN, buf_str(&text));
 	buf_release(&text);
 }
@@ -161,7 +161,7 @@ static void print_left_out(const struct printer *printer, struct sink *sink)
 static void print_nodes(struct printer *printer, struct sink *sink)
 {
 	const struct diff *diff = printer->tree->diff;
-	const char *unit = diff->mode == DIFF_SHARES ? "%" : printer->unit.name;
+	const char *unit = diff->mode == DIFF_AMOUNTS ? printer->unit.name : "%";
 	struct table_column headed[ARRAY_SIZE(columns)];
 	struct buf heads[2] = {{0}, {0}};
 	bool any = false;

@@ -230,6 +230,48 @@ class Diff(unittest.TestCase):
         self.assertTrue(text[0].startswith("old: 2 runs of "), text)
         self.assertRegex(text[2], r"^total: .*%\ ± [0-9.]+\)$")
 
+    def test_two_times_of_one_profile_are_compared_by_rates(self):
+        report = ["report", "--json", "-i", self.paths["new"]]
+        spans = "..3s", "3s..13s"
+        sides = [json.loads(profc(*report, "--time", span).stdout) for span in spans]
+        words = ["--time", spans[0], self.paths["new"], "--", spans[1]]
+        diff = json.loads(profc("diff", "--json", *words).stdout)
+        self.assertEqual(diff["compared"], "rates")
+        rates = []
+        for name, side, seconds in zip(("old", "new"), sides, (3, 10)):
+            self.assertEqual(diff[name]["elapsed_ns"], seconds * 10**9)
+            self.assertEqual(diff[name]["total_ns"], side["total_ns"])
+            rates.append(side["total_ns"] / seconds / 10**9)
+        self.assertAlmostEqual(diff["total_change_pct"], 100 * (rates[1] - rates[0]) / rates[0],
+                               places=2)
+        self.assertAlmostEqual(sum(row["change_pct"] for row in diff["rows"]),
+                               100 * (rates[1] - rates[0]), places=1)
+        text = profc("diff", *words).stdout.splitlines()
+        self.assertRegex(text[0], "^old: .* of CPU time in 3.00 s, ")
+        self.assertEqual(text[2], "comparing rates, in percentage points of one CPU: from "
+                                  f"{100 * rates[0]:.1f}% to {100 * rates[1]:.1f}% in all")
+        self.assertNotIn("three of each", "".join(text))
+
+    def test_two_times_of_the_default_profile(self):
+        shutil.copy(self.paths["new"], os.path.join(self.directory, "profc.data"))
+        done = profc("diff", "--time", "..3s", "--", "3s..", cwd=self.directory)
+        self.assertIn("comparing rates", done.stdout)
+
+    def test_wrong_times(self):
+        path = self.paths["new"]
+        for words, reason in (
+            ([path, "--", "-5s.."], "needs --time A..B"),
+            ([path, "--time", "..3s", "--", "-3x.."], "invalid time '3x'"),
+            (["-", "--time", "..3s", "--", "3s.."], "standard input"),
+            ([path, "--html", "--time", "..3s", "--", "3s.."], "--html is of two profiles"),
+            ([path, "--fail-above", "5", "--time", "..3s", "--", "3s.."], "--fail-above"),
+            (["--compare", "rates", "-m", "alloc", path, path], "rates is of times"),
+        ):
+            self.assertIn(reason, profc("diff", *words, status=2).stderr.splitlines()[0])
+        done = profc("diff", path, "--time", "-3s..-1s", "--", "-1s..", status=1)
+        self.assertIn("the recording has none", done.stderr)
+        self.assertIn("hint: files that a flight recorder writes", done.stderr)
+
     def test_wrong_usage(self):
         for words in (["--by", "pid", old := self.paths["old"], old],
                       ["--by", "thread,function", old, old], ["--by", "nothing", old, old],

@@ -101,6 +101,30 @@ class FlightRecorder(LiveCase):
         self.assertEqual(self.function_ns(recording, "spin_on_request", "wall"), 0)
         self.assertLess(self.function_ns(recording, "rest_on_request", "blocked"), 2.1e9)
 
+    def test_the_time_before_the_trigger_is_compared_with_that_around_it(self):
+        with self.record(keep="8s") as recorder:
+            self.tell(recorder, "spin 1000", "rest 4000", "say 1", "crowd 4000")
+            recorder.process.stdout.readline()
+            time.sleep(1)
+            recorder.process.send_signal(signal.SIGUSR2)
+            recording = self.file_of(recorder, "signal")
+            self.end(recorder)
+        words = [recorder.path, "--time", "-8s..-3s", "--", "-1s.."]
+        diff = json.loads(profc("diff", "--json", "--tree", *words).stdout)
+        self.assertEqual(diff["compared"], "rates")
+        self.assertWithin(diff["new"]["elapsed_ns"], 3e9, 0.1e9, "1 s before it, 2 s after")
+        nodes = {node["function"]: node for node in diff["nodes"]}
+        for function, status in (("spin_on_request", "gone"), ("crowd_on_request", "new")):
+            self.assertTrue(nodes[function]["sure"])
+            self.assertEqual(nodes[function]["status"], status)
+        done = profc("diff", *words)
+        self.assertIn(f"the newest profile of {recorder.path} is ", done.stderr)
+        self.assertEqual(done.stderr.count("newest"), 1)
+        done = profc("report", "--time", "-1s..", "--width", "200", recorder.path)
+        self.assertNotIn("spin_on_request", done.stdout)
+        done = profc("report", recorder.path, "--time", "..-100s", status=1)
+        self.assertIn("before its trigger", done.stderr)
+
     def function_ns(self, recording, name, metric):
         return sum(row["total_ns"] for row in recording.rows("-m", metric)
                    if row["function"] == name)

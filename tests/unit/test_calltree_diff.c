@@ -117,6 +117,46 @@ TEST(diff, amounts_in_percent_of_the_old_total)
 	side_release(&after);
 }
 
+/* After a change of the profile. */
+static void weigh_again(struct side *side)
+{
+	weighed_free(&side->weighed);
+	side->weighed = weighed_new(side->profile, NULL, METRIC_CPU);
+}
+
+TEST(diff, rates_are_of_the_time_of_each_side)
+{
+	struct side before = side_of(100, 20, 0), after = side_of(400, 10, 50);
+	struct side idle = side_of(0, 0, 0);
+	struct diff *diff;
+
+	before.profile->meta.duration_ns = UINT64_C(1000000000);
+	after.profile->meta.duration_ns = UINT64_C(500000000);
+	idle.profile->meta.duration_ns = UINT64_C(500000000);
+	weigh_again(&before);
+	weigh_again(&after);
+	weigh_again(&idle);
+	diff = diff_of(&before, &after, DIFF_RATES, NULL, 0);
+	expect_rows(diff, &before, &after,
+		    "+70.0 ±3.2 parse sure\n"
+		    "+10.0 ±2.9 print sure\n"
+		    "+0.0 ±0.5 main\n"
+		    "+0.0 ±1.6 eval\n");
+	assert_float_equal(diff_percent(diff, &diff->old_side, &diff->old_side.total), 12, 0.001);
+	assert_float_equal(diff_percent(diff, &diff->new_side, &diff->new_side.total), 92, 0.001);
+	assert_float_equal(diff_total_change(diff), 100.0 * (92 - 12) / 12, 0.001);
+	diff_free(diff);
+	diff = diff_of(&idle, &after, DIFF_RATES, NULL, 0);
+	/* Nothing of a side is no reason not to compare it. */
+	assert_float_equal(diff->rows[0].change, 80, 0.001);
+	assert_true(diff_row_is_sure(&diff->rows[0]));
+	assert_float_equal(diff_total_change(diff), 0, 0.001);
+	diff_free(diff);
+	side_release(&before);
+	side_release(&after);
+	side_release(&idle);
+}
+
 TEST(diff, shares_do_not_mind_the_length_of_a_look)
 {
 	struct side before = side_of(500, 400, 100), after = side_of(1000, 800, 200);
