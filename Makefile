@@ -420,6 +420,8 @@ MAN = $(DESTDIR)$(PREFIX)/share/man
 # By which a click on a profile shows its page.
 DESKTOP_FILE = $(DESTDIR)$(PREFIX)/share/applications/profc.desktop
 MIME_FILE = $(DESTDIR)$(PREFIX)/share/mime/packages/profc.xml
+# A flight recorder as a service of systemd, which looks there below /usr/local, too.
+UNIT_FILE = $(DESTDIR)$(PREFIX)/lib/systemd/system/profc@.service
 
 install: all
 	$(INSTALL) -D -m 755 $(BUILD)/profc $(DESTDIR)$(PREFIX)/bin/profc
@@ -431,10 +433,12 @@ install: all
 	$(INSTALL) -D -m 644 completions/profc.fish $(FISH_COMPLETIONS)/profc.fish
 	$(INSTALL) -D -m 644 scripts/packaging/profc.desktop $(DESKTOP_FILE)
 	$(INSTALL) -D -m 644 scripts/packaging/profc.xml $(MIME_FILE)
+	$(INSTALL) -D -m 644 scripts/packaging/profc@.service $(UNIT_FILE)
+	sed -i 's|/usr/bin/|$(PREFIX)/bin/|' $(UNIT_FILE)
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/profc $(BASH_COMPLETIONS)/profc $(ZSH_COMPLETIONS)/_profc \
-		$(FISH_COMPLETIONS)/profc.fish $(DESKTOP_FILE) $(MIME_FILE)
+		$(FISH_COMPLETIONS)/profc.fish $(DESKTOP_FILE) $(MIME_FILE) $(UNIT_FILE)
 	for page in $(MAN_PAGES); do rm -f $(MAN)/man$${page##*.}/$${page##*/}; done
 
 # The sources of the last commit: what has not been committed is left out.

@@ -26,6 +26,7 @@
 #include "cmd/recording_priv.h"
 #include "cmd/resolve_progress.h"
 #include "cmd/search_path.h"
+#include "cmd/service_notify.h"
 #include "cmd/suspend.h"
 #include "export/export_file.h"
 #include "mapping/code_filter.h"
@@ -448,7 +449,7 @@ static void prepare_keep(struct recording *recording)
 
 	if (recording->keep)
 		keep_begin(recording->keep, recording->options->no_symbols ? NULL : &symbols,
-			   recording->shows_progress);
+			   recording->shows_progress, !recording->argv);
 }
 
 struct command_start {
@@ -595,6 +596,9 @@ static int begin(struct recording *recording, struct recorded *recorded, struct 
 		recording_say_descendants(recording, *sampler);
 		prepare_snapshots(recording, &recorded->file);
 		prepare_keep(recording);
+		/* What is recorded as a command is the service, and says this itself. */
+		if (!recording->argv)
+			service_notify_ready();
 	}
 	return status;
 }
@@ -693,6 +697,8 @@ static int end(struct recording *recording, struct recorded *recorded, struct co
 	struct err failure = ERR_INIT;
 	int status;
 
+	if (!recording->argv)
+		service_notify_stopping();
 	end_listener_start(&recording->ending.listener, stop_this_process);
 	recorded->ended_paused = sampler_is_paused(sampler);
 	sampler_finish(sampler, result, &failure);

@@ -19,6 +19,7 @@
 #include "cmd/record_options.h"
 #include "cmd/resolve_progress.h"
 #include "cmd/save_profile.h"
+#include "cmd/service_notify.h"
 #include "collector/collector.h"
 #include "profile/profile.h"
 #include "recorder/history.h"
@@ -71,7 +72,7 @@ struct keep {
 	struct triggers triggers;
 	struct symbol_options symbols;
 	bool has_names; /* shall be looked for */
-	bool clears_line;
+	bool clears_line, tells_manager;
 	struct keep_dump pending;
 	struct keep_writer writer;
 	uint64_t reading_due_ns, free_ns; /* CLOCK_MONOTONIC; no trigger is obeyed before free_ns */
@@ -197,12 +198,14 @@ static uint64_t epoch_ns(void)
 	return clock_realtime_ns() - clock_boot_ns();
 }
 
-void keep_begin(struct keep *keep, const struct symbol_options *symbols, bool clears_line)
+void keep_begin(struct keep *keep, const struct symbol_options *symbols, bool clears_line,
+		bool tells_manager)
 {
 	keep->has_names = symbols != NULL;
 	if (symbols)
 		keep->symbols = *symbols;
 	keep->clears_line = clears_line;
+	keep->tells_manager = tells_manager;
 	keep->epoch_ns = epoch_ns();
 }
 
@@ -248,6 +251,9 @@ static void write_dump(struct keep *keep, struct keep_dump *dump)
 		print_err(&err);
 	} else {
 		atomic_fetch_add(&keep->nr_written, 1);
+		if (keep->tells_manager)
+			service_notify_status("recording; %u written, the last by %s: %s",
+					      atomic_load(&keep->nr_written), dump->text, path);
 		keep_directory_limit(&keep->directory, path);
 		clear_line(keep);
 		if (!keep->options->quiet)

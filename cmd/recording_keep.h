@@ -28,8 +28,12 @@ int keep_new(const struct record_options *options, const char *command, struct k
 void keep_free(struct keep *keep);
 /* Make the directory, if it is not there. */
 int keep_open(struct keep *keep, struct err *err);
-/* The options of names are borrowed as they are elsewhere; NULL: no names. */
-void keep_begin(struct keep *keep, const struct symbol_options *symbols, bool clears_line);
+/*
+ * The options of names are borrowed as they are elsewhere; NULL: no names. With
+ * `tells_manager` the service manager is told of each profile.
+ */
+void keep_begin(struct keep *keep, const struct symbol_options *symbols, bool clears_line,
+		bool tells_manager);
 struct history *keep_history(struct keep *keep);
 
 /* How long poll(2) may wait, in milliseconds; -1: for ever. */

@@ -38,8 +38,8 @@ class Installing(unittest.TestCase):
         self.directory = tempfile.mkdtemp(prefix="profc-test-")
         self.addCleanup(shutil.rmtree, self.directory)
 
-    def make(self, target, *which, cwd=ROOT):
-        where = (f"DESTDIR={self.directory}", "PREFIX=/usr", f"BUILD={BUILD}")
+    def make(self, target, *which, cwd=ROOT, prefix="/usr"):
+        where = (f"DESTDIR={self.directory}", f"PREFIX={prefix}", f"BUILD={BUILD}")
         make("-s", *which, target, *where, cwd=cwd)
 
     def installed(self):
@@ -65,6 +65,7 @@ class Install(Installing):
             "usr/share/fish/vendor_completions.d/profc.fish",
             "usr/share/applications/profc.desktop",
             "usr/share/mime/packages/profc.xml",
+            "usr/lib/systemd/system/profc@.service",
         }
         for command in profc("--list-commands").stdout.split():
             expected.add(f"usr/share/man/man1/profc-{command}.1")
@@ -75,6 +76,24 @@ class Install(Installing):
 
         self.make("uninstall")
         self.assertEqual(self.installed(), set())
+
+    def test_the_service_runs_the_program_that_is_installed(self):
+        self.make("install", prefix="/opt")
+        path = os.path.join(self.directory, "opt/lib/systemd/system/profc@.service")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn("\nExecStart=/opt/bin/profc attach --keep 60s --unit %i.service ", text)
+        if not shutil.which("systemd-analyze"):
+            self.skipTest("there is no systemd-analyze")
+        # It looks whether there is such a program.
+        program = os.path.join(self.directory, "opt/bin/profc")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text.replace("/opt/bin/profc", program))
+        done = subprocess.run(
+            ["systemd-analyze", "verify", "--man=no", path],
+            check=False, capture_output=True, text=True,
+        )
+        self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
 
     def test_it_does_not_matter_where_make_is_started(self):
         self.make("install", "-f", os.path.join(ROOT, "Makefile"), cwd=self.directory)
