@@ -75,8 +75,8 @@ static int start(struct live *live, const struct live_request *request, struct e
 {
 	const struct record_options *options = request->options;
 	struct sampler_options sampler_options = {
-		.pids = request->argv ? &live->launch.pid : request->attached->pids,
-		.nr_pids = request->argv ? 1 : request->attached->nr_named,
+		.targets = {.pids = request->argv ? &live->launch.pid : request->attached->pids,
+			    .nr_pids = request->argv ? 1 : request->attached->nr_named},
 		.run = request->argv ? run_command : NULL,
 		.run_context = live,
 		.frequency_hz = (uint32_t)options->frequency_hz,

@@ -26,10 +26,13 @@ static int run_record(const struct command *self, int argc, char **argv)
 		status = fail_or_usage_error(self, &err);
 		goto out;
 	}
-	if (options.pid_texts.nr && first < argc) {
-		err_set(&err, ERR_INVALID, "-p cannot be combined with a command");
+	if (record_options_attach(&options) && first < argc) {
+		err_set(&err, ERR_INVALID, "%s cannot be combined with a command",
+			options.pid_texts.nr	  ? "-p"
+			: options.select.units.nr ? "--unit"
+						  : "--comm");
 		status = usage_error(self, &err);
-	} else if (options.pid_texts.nr) {
+	} else if (record_options_attach(&options)) {
 		status = recording_attach(self, &options);
 	} else if (first < argc) {
 		status = recording_run(self, &options, argv + first);
@@ -88,16 +91,19 @@ const struct command command_record = {
 
 const struct command command_attach = {
 	.name = "attach",
-	.synopsis = "-p PID [OPTIONS]",
+	.synopsis = "-p PID | --unit NAME | --comm REGEX [OPTIONS]",
 	.summary = "profile running processes",
 	.help = "Records all threads of running processes and of their descendants, until they "
 		"end, the duration is over, or Ctrl-C. The processes run on as if nothing had "
-		"happened.\n\n"
+		"happened. Those of a unit, or of a name, are recorded whenever they appear, as "
+		"of a service that restarts, until the duration is over or Ctrl-C.\n\n"
 		"Examples:\n"
 		"  profc attach -p 1234 -d 10s\n"
 		"  profc attach -p 1234 --count '^handle_'\n"
 		"  profc attach -p 1234 -d 60s --mem\n"
-		"  profc attach -p 1234,1240 -o server.profc",
+		"  profc attach -p 1234,1240 -o server.profc\n"
+		"  profc attach --unit nginx.service -d 60s\n"
+		"  profc attach --comm '^postgres$' --keep 60s",
 	.options = record_option_rows,
 	.run = run_attach,
 };

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/err.h"
 #include "roster/attached.h"
+#include "roster/joiners.h"
 
 /* In the order of enum unwinder_kind. */
 const char *const record_unwinder_choices[] = {"auto", "cfi", "libunwind", "fp", NULL};
@@ -18,6 +19,17 @@ const char *const record_unwinder_choices[] = {"auto", "cfi", "libunwind", "fp",
 
 const struct option_row record_option_rows[] = {
 	RECORD_WHAT_OPTION_ROWS(AT),
+	{.type = OPTION_LIST,
+	 .name = "unit",
+	 .argument = "NAME",
+	 .offset = AT(select.units),
+	 .help = "attach to the processes in the control group of this unit, whenever there are "
+		 "some: nginx.service; repeatable"},
+	{.type = OPTION_LIST,
+	 .name = "comm",
+	 .argument = "REGEX",
+	 .offset = AT(select.names),
+	 .help = "attach to processes whose name matches, whenever there are some; repeatable"},
 	{.type = OPTION_FLAG,
 	 .name = "paused",
 	 .offset = AT(paused),
@@ -156,12 +168,37 @@ int record_options_check_words(const struct record_options *options, char *const
 {
 	if (*words) {
 		err_set(err, ERR_INVALID, "unexpected word '%s'", *words);
-		err_hint(err, "processes are named with -p PID; `pgrep -a NAME` lists their IDs");
+		err_hint(err,
+			 "processes are named with -p PID, --unit or --comm; `pgrep -a NAME` lists "
+			 "their IDs");
 		return ERR_INVALID;
 	}
-	if (!options->pid_texts.nr)
-		return err_set(err, ERR_INVALID, "which process? No -p PID was given");
+	if (!record_options_attach(options))
+		return err_set(
+			err, ERR_INVALID,
+			"which process? Neither -p PID nor --unit NAME nor --comm REGEX was given");
 	return 0;
+}
+
+bool record_options_attach(const struct record_options *options)
+{
+	return options->pid_texts.nr || options->select.units.nr || options->select.names.nr;
+}
+
+int record_options_joiners(const struct record_options *options, struct joiners *joiners,
+			   struct err *err)
+{
+	const struct select_options *select = &options->select;
+	int status = 0;
+
+	for (size_t i = 0; i < select->units.nr && status == 0; i++)
+		status = joiners_add_unit(joiners, select->units.values[i], err);
+	for (size_t i = 0; i < select->names.nr && status == 0; i++)
+		status = joiners_add_name(joiners, select->names.values[i], err);
+	if (status == 0 && options->count.within && !joiners_is_empty(joiners))
+		status = err_set(err, ERR_INVALID,
+				 "--within cannot be combined with --unit and --comm");
+	return status;
 }
 
 static int parse_pid(const char *text, pid_t *pid, struct err *err)

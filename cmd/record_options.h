@@ -14,6 +14,7 @@
 
 struct attached;
 struct err;
+struct joiners;
 
 /* Counters of the kernel that are to be recorded. */
 struct metric_options {
@@ -26,6 +27,11 @@ struct use_options {
 	const char *html; /* the page to write; "": beside the recording; NULL: none */
 	bool open;	  /* the page, or a temporary one */
 	bool with_source; /* is kept in the file */
+};
+
+/* Processes by what they are. */
+struct select_options {
+	struct option_list units, names;
 };
 
 /* The flight recorder. */
@@ -45,6 +51,7 @@ struct record_options {
 	const char *control; /* "fifo:PATH", or NULL */
 	bool paused;
 	struct option_list pid_texts;
+	struct select_options select;
 	bool no_children;
 	const char *threads; /* a regular expression, or NULL */
 	uint64_t max_depth;
@@ -150,7 +157,7 @@ void record_options_init(struct record_options *options);
 /* The defaults that depend on other options. */
 void record_options_settle(struct record_options *options);
 /*
- * For commands that take only processes: ERR_INVALID if -p names none, or if there are words
+ * For commands that take only processes: ERR_INVALID if none is named, or if there are words
  * besides. `words` is NULL-ended.
  */
 int record_options_check_words(const struct record_options *options, char *const *words,
@@ -161,6 +168,11 @@ int record_options_check_words(const struct record_options *options, char *const
  */
 int record_options_attached(const struct record_options *options, struct attached *attached,
 			    struct err *err);
+/* Do they name running processes: by -p, --unit or --comm? */
+bool record_options_attach(const struct record_options *options);
+/* Set *joiners, all 0 before, to those of --unit and --comm. The caller releases it anyway. */
+int record_options_joiners(const struct record_options *options, struct joiners *joiners,
+			   struct err *err);
 /* The --threads text, compiled. The caller regfree()s it. */
 int record_options_threads(const struct record_options *options, regex_t *threads, struct err *err);
 

@@ -41,6 +41,9 @@
 
 #define PROGRESS_MS 200
 
+/* How often it is looked whether processes have joined, and may be traced. */
+#define JOINED_MS 1000
+
 /* Others may outlive the command for a moment, as a shell's background jobs do. */
 #define LEFT_BEHIND_MS 1000
 
@@ -172,16 +175,10 @@ static void toggle_pause(struct sampler *sampler)
 		sampler_pause(sampler);
 }
 
-static void clear_progress(const struct recording *recording)
-{
-	if (recording->shows_progress && may_show_progress())
-		print_progress("%s", "");
-}
-
 /* A request failed; the recording continues. */
 static void say_refused(const struct recording *recording, const struct err *err)
 {
-	clear_progress(recording);
+	recording_clear_progress(recording);
 	print_err(err);
 }
 
@@ -199,7 +196,7 @@ static void snapshot_by_signal(struct recording *recording, struct sampler *samp
 
 static void stop(const struct recording *recording, struct sampler *sampler)
 {
-	clear_progress(recording);
+	recording_clear_progress(recording);
 	if (recording->is_over)
 		stop_this_process();
 	else
@@ -258,7 +255,7 @@ static int search_memory(struct recording *recording, struct sampler *sampler, c
 		return err_set(err, ERR_GONE, "control: 'mem search' came after the end");
 	if (recording->options->quiet)
 		return 0;
-	clear_progress(recording);
+	recording_clear_progress(recording);
 	say_search(&sum, text);
 	return 0;
 }
@@ -373,7 +370,7 @@ static void tell_of_left_behind(struct recording *recording)
 	recording->has_told_of_left_behind = true;
 	if (recording->options->quiet)
 		return;
-	clear_progress(recording);
+	recording_clear_progress(recording);
 	print_note("the command has ended; what it left running is recorded on");
 	print_hint("Ctrl-C ends the recording");
 }
@@ -392,6 +389,8 @@ static int poll_timeout_ms(const struct recording *recording)
 
 	if (recording->shows_progress)
 		return sooner_ms(timeout_ms, PROGRESS_MS);
+	if (recording_joiners(recording))
+		timeout_ms = sooner_ms(timeout_ms, JOINED_MS);
 	if (recording->command_ended_ns && !recording->has_told_of_left_behind)
 		return sooner_ms(timeout_ms, LEFT_BEHIND_MS);
 	return timeout_ms;
@@ -419,11 +418,13 @@ static void wait_for_end(struct recording *recording, struct sampler *sampler)
 			fds[3].fd = -1; /* it stays readable */
 		if ((fds[4].revents & POLLIN) && !recording->is_over) {
 			fds[4].fd = -1;
-			clear_progress(recording);
+			recording_clear_progress(recording);
 			recording_agent_say_ended(recording);
 		}
 		if (recording->argv && fds[3].fd < 0 && !recording->is_over)
 			tell_of_left_behind(recording);
+		if (!recording->is_over)
+			recording_say_joined(recording, sampler);
 		if (recording->keep && !recording->is_over)
 			keep_look(recording->keep, sampler);
 		if (!recording->is_over)
@@ -494,8 +495,10 @@ static int start_sampler(struct recording *recording, struct recorded *recorded,
 	const struct code_filter_options within = {named_code_in, recorded->within};
 	struct command_start start = {&recording->command, NULL, counting};
 	struct sampler_options sampler_options = {
-		.pids = recording->argv ? &recording->command.launch.pid : recording->attached.pids,
-		.nr_pids = recording->argv ? 1 : recording->attached.nr_named,
+		.targets = {.pids = recording->argv ? &recording->command.launch.pid
+						    : recording->attached.pids,
+			    .nr_pids = recording->argv ? 1 : recording->attached.nr_named,
+			    .joiners = recording_joiners(recording)},
 		.run = recording->argv ? run_command : NULL,
 		.run_context = &start,
 		.frequency_hz = (uint32_t)options->frequency_hz,
@@ -527,11 +530,11 @@ static int start_sampler(struct recording *recording, struct recorded *recorded,
 	if (recording->argv && start_command(recording, err) < 0)
 		return err->code;
 	start.program = recording->argv ? recording->argv[0] : NULL;
-	if (recorded->within && !recording->argv &&
+	if (recorded->within && recording->attached.nr &&
 	    named_code_attach(recorded->within, recording->attached.pids, recording->attached.nr,
 			      err) < 0)
 		return err->code;
-	if (counting && !recording->argv &&
+	if (counting && recording->attached.nr &&
 	    counting_attach(counting, &recording->attached, err) < 0)
 		return err->code;
 	*sampler = sampler_start(&sampler_options, recorded->profile, recorded->writer, err);
@@ -594,6 +597,7 @@ static int begin(struct recording *recording, struct recorded *recorded, struct 
 		recording_file_discard(&recorded->file);
 	} else if (status == 0) {
 		recording_say_descendants(recording, *sampler);
+		recording_say_joined(recording, *sampler);
 		prepare_snapshots(recording, &recorded->file);
 		prepare_keep(recording);
 		/* What is recorded as a command is the service, and says this itself. */
@@ -701,6 +705,7 @@ static int end(struct recording *recording, struct recorded *recorded, struct co
 		service_notify_stopping();
 	end_listener_start(&recording->ending.listener, stop_this_process);
 	recorded->ended_paused = sampler_is_paused(sampler);
+	recording_end_joined(recording, sampler);
 	sampler_finish(sampler, result, &failure);
 	counting_end(counting);
 	if (counting)
@@ -718,7 +723,7 @@ static int end(struct recording *recording, struct recorded *recorded, struct co
 	}
 	if (recording->ending.late_signal && recording->argv && !recording->command.is_reaped)
 		kill(recording->command.launch.pid, recording->ending.late_signal);
-	clear_progress(recording);
+	recording_clear_progress(recording);
 	snapshots_finish(&recording->snapshots, recording->ending.listener.asked_fd,
 			 options->quiet);
 	if (!options->quiet)
@@ -813,8 +818,8 @@ static int check_and_record(const struct command *self, struct recording *record
 		recorded.within = named_code_new(
 			options->count.within,
 			symbol_options_of(&options->symbols, &recording->ending.listener.asked));
-	if (keep_new(options, recording->argv ? recording->argv[0] : NULL, &recording->keep, &err) <
-		    0 ||
+	if (keep_new(options, recording->argv ? recording->argv[0] : recording_unit(recording),
+		     &recording->keep, &err) < 0 ||
 	    counting_new(&options->count,
 			 symbol_options_of(&options->symbols, &recording->ending.listener.asked),
 			 &counting, &err) < 0)
@@ -847,10 +852,14 @@ int recording_attach(const struct command *self, const struct record_options *op
 	struct err err = ERR_INIT;
 	int status;
 
-	if (record_options_attached(options, &recording.attached, &err) < 0)
+	if (record_options_joiners(options, &recording.joining.joiners, &err) < 0 ||
+	    record_options_attached(options, &recording.attached, &err) < 0) {
+		joiners_release(&recording.joining.joiners);
 		return usage_error(self, &err);
+	}
 	recording_warn_of_waiting(&recording);
 	status = check_and_record(self, &recording);
 	attached_release(&recording.attached);
+	joiners_release(&recording.joining.joiners);
 	return status;
 }

@@ -15,6 +15,7 @@
 #include "cmd/recording_snapshots.h"
 #include "cmd/signal_pipe.h"
 #include "roster/attached.h"
+#include "roster/joiners.h"
 #include "sampler/sampler.h"
 #include "tracee/launch.h"
 
@@ -60,6 +61,13 @@ struct recorded {
 	bool ended_paused;
 };
 
+/* Processes that join a recording: --unit, --comm. */
+struct recording_joining {
+	struct joiners joiners; /* empty: none do */
+	bool has_told_of_waiting, has_told_of_refusal;
+	size_t nr_told; /* of refused ones */
+};
+
 /*
  * A recording, from the arguments to the exit status. Its sampler, which begins later and ends
  * earlier, is handed to the functions that use it.
@@ -68,6 +76,7 @@ struct recording {
 	const struct record_options *options;
 	char **argv; /* NULL: attached */
 	struct attached attached;
+	struct recording_joining joining;
 	regex_t threads; /* of --threads, if it was given */
 	struct child_signals former_signals;
 	struct signal_pipe signals;
@@ -99,11 +108,22 @@ void recording_agent_say_ended(const struct recording *recording);
  */
 void recording_agent_finish(struct recording *recording, struct profile *profile);
 
+/* recording_joining.c: what is selected; NULL: nothing is. */
+const struct joiners *recording_joiners(const struct recording *recording);
+/* The first unit; NULL: there is none. */
+const char *recording_unit(const struct recording *recording);
+/* Say once that it waits for a process, and why some may not be traced. */
+void recording_say_joined(struct recording *recording, struct sampler *sampler);
+/* Say how many more may not be traced. */
+void recording_end_joined(struct recording *recording, struct sampler *sampler);
+
 /*
  * recording_words.c: messages about a recording, on standard error. Functions that return an int
  * return the exit status of profc, for a recording whose command has none.
  */
 int recording_failed_status(const struct recording *recording);
+/* Before a message: take the line of progress away. */
+void recording_clear_progress(const struct recording *recording);
 /* Was no sample taken, no call counted and no memory recorded? */
 bool recording_is_empty(const struct record_options *options, const struct recorded *recorded);
 /* Say in one line what was recorded. Call it when the writer has finished. */

@@ -33,6 +33,12 @@ int recording_failed_status(const struct recording *recording)
 	return recording->argv ? EXIT_PROFC_FAILED : EXIT_CANNOT;
 }
 
+void recording_clear_progress(const struct recording *recording)
+{
+	if (recording->shows_progress && may_show_progress())
+		print_progress("%s", "");
+}
+
 static const char *file_name(const struct recording_file *file)
 {
 	return file->path ? file->path : "to standard output";
@@ -343,6 +349,22 @@ static bool was_stopped(const struct recording *recording, struct err *err)
 	return true;
 }
 
+/* --unit and --comm have found no process. */
+static bool waited_in_vain(const struct recording *recording, const struct recorded *recorded,
+			   struct err *err)
+{
+	const struct joiners *joiners = &recording->joining.joiners;
+	struct buf words = {0};
+
+	if (joiners_is_empty(joiners) || recorded->profile->nr_processes)
+		return false;
+	joiners_append_words(joiners, &words);
+	err_set(err, ERR_EMPTY, "no samples were taken: there was no process of %s",
+		buf_str(&words));
+	buf_release(&words);
+	return true;
+}
+
 /* There were samples, but none of them was wanted. */
 static bool was_never_within(const char *name, const struct recorded *recorded, struct err *err)
 {
@@ -375,7 +397,7 @@ int recording_say_empty(const struct recording *recording, const struct recorded
 	struct buf failure = {0};
 	struct err err = ERR_INIT;
 
-	if (never_looked(options, recorded, &err) ||
+	if (never_looked(options, recorded, &err) || waited_in_vain(recording, recorded, &err) ||
 	    chose_nobody(recording, recorded->profile, &err) || has_no_probes(options, &err) ||
 	    was_stopped(recording, &err) ||
 	    was_never_within(options->count.within, recorded, &err)) {

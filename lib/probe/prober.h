@@ -70,7 +70,8 @@ void prober_let_go(struct prober *prober);
 enum prober_birth {
 	PROBER_ROOT,   /* known from prober_attach() or prober_launch() */
 	PROBER_FORKED, /* with its parent's memory */
-	PROBER_EXECED, /* in another program: the prober's thread will look at it soon */
+	/* In another program, or found only now: the prober's thread will look at it soon. */
+	PROBER_EXECED,
 };
 
 void prober_born(struct prober *prober, uint32_t serial, pid_t pid, uint32_t parent,

@@ -81,18 +81,24 @@ static void note_ended(struct roster *roster, pid_t pid)
 	pid_table_set(&births->ended, pid, roster);
 }
 
+/* Are processes found beside those that it began with? */
+static bool finds_others(const struct roster *roster)
+{
+	return roster->follow_children || roster->joining;
+}
+
 /*
  * An unknown process: is it a descendant? Its parent may be unknown as well, and is asked first. A
  * process whose parent ends at that moment gets another one.
  */
 static void ask_process(struct roster *roster, pid_t pid, unsigned int nr_older)
 {
-	struct roster_process *parent = NULL, *process;
+	struct roster_process *parent = NULL;
 	struct proc_stat stat;
 	pid_t asked = 0;
 
 	for (;;) {
-		if (!roster->follow_children || !proc_read_task_stat(pid, pid, &stat))
+		if (!finds_others(roster) || !proc_read_task_stat(pid, pid, &stat))
 			return;
 		parent = roster_find_process(roster, stat.ppid);
 		if (parent || is_other(roster, stat.ppid) || stat.ppid == asked)
@@ -102,10 +108,14 @@ static void ask_process(struct roster *roster, pid_t pid, unsigned int nr_older)
 		asked = stat.ppid;
 		ask_process(roster, asked, nr_older - 1);
 	}
+	if (!roster->follow_children)
+		parent = NULL;
 	/* Orphans of a command are ours (launch_start()): the kernel has them send SIGCHLD. Other
 	 * children are errands of ours (base/errand.h), which send none, and one more. */
 	if (!parent &&
 	    (stat.ppid != getpid() || pid == roster->helper || stat.exit_signal != SIGCHLD)) {
+		if (joining_consider(roster, &stat, roster->polled_ns))
+			return;
 		roster->births.nr_others += stat.start_ticks >= roster->births.begun_ticks;
 		pid_table_set(&roster->others, pid, roster);
 		return;
@@ -116,10 +126,7 @@ static void ask_process(struct roster *roster, pid_t pid, unsigned int nr_older)
 		return;
 	}
 	roster->births.nr_processes++;
-	process = roster_add_process(roster, &stat, parent, false);
-	roster_add_threads(roster, process, true);
-	if (!process->threads)
-		roster_end_process(roster, process);
+	roster_add(roster, &stat, parent, ROSTER_BORN);
 }
 
 /* An unknown task: a thread of ours, or a process. */
@@ -183,7 +190,7 @@ static void sweep(struct roster *roster, uint64_t now_ns)
 	if (roster->others.nr > OTHERS_MAX)
 		pid_table_release(&roster->others);
 	sweep_threads(roster);
-	if (roster->follow_children)
+	if (finds_others(roster))
 		sweep_processes(roster);
 	roster->sweep_again_ns = now_ns + SWEEP_PART * (clock_monotonic_ns() - began_ns);
 }
@@ -312,19 +319,15 @@ size_t roster_nr_runnable(const struct roster *roster)
 
 static int add_root(struct roster *roster, pid_t tgid, bool is_new, struct err *err)
 {
-	struct roster_process *process;
 	struct proc_stat stat;
 
 	if (pid_table_get(&roster->by_pid, tgid))
 		return 0; /* named twice */
 	if (!proc_read_task_stat(tgid, tgid, &stat))
 		return err_set(err, ERR_GONE, "process %d has ended meanwhile", (int)tgid);
-	process = roster_add_process(roster, &stat, NULL, false);
 	roster->births.nr_processes += is_new;
-	roster_add_threads(roster, process, is_new);
-	if (process->threads)
+	if (roster_add(roster, &stat, NULL, is_new ? ROSTER_BORN : ROSTER_RUNNING))
 		return 0;
-	roster_end_process(roster, process);
 	return err_set(err, ERR_GONE, "process %d has ended meanwhile", (int)tgid);
 }
 

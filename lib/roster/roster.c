@@ -40,6 +40,16 @@ static void free_process(struct roster_process *process)
 	free(process);
 }
 
+static void free_joining(struct joining *joining)
+{
+	if (!joining)
+		return;
+	if (joining->scan)
+		closedir(joining->scan);
+	pid_table_release(&joining->refused);
+	free(joining);
+}
+
 void roster_free(struct roster *roster)
 {
 	if (!roster)
@@ -54,6 +64,7 @@ void roster_free(struct roster *roster)
 	if (roster->loadavg_fd >= 0)
 		close(roster->loadavg_fd);
 	tracee_host_free(roster->host);
+	free_joining(roster->joining);
 	free(roster);
 }
 
@@ -157,11 +168,12 @@ static void find_dead_children(struct roster_process *process, uint64_t now_ns,
 }
 
 struct roster_process *roster_add_process(struct roster *roster, const struct proc_stat *stat,
-					  struct roster_process *parent, bool is_exec)
+					  struct roster_process *parent, enum roster_origin origin)
 {
 	struct roster_process *process = xcalloc(1, sizeof(*process));
 
 	process->pid = stat->pid;
+	process->origin = origin;
 	process->start_ticks = stat->start_ticks;
 	process->program = proc_program_id(stat->pid, stat->pid);
 	process->program_mark = stat->program_mark;
@@ -171,8 +183,21 @@ struct roster_process *roster_add_process(struct roster *roster, const struct pr
 	roster->processes[roster->nr_processes++] = process;
 	pid_table_set(&roster->by_pid, process->pid, process);
 	adopt(roster_find_process(roster, stat->ppid), process);
-	roster->listener.process_born(roster->listener.context, process, parent, is_exec);
+	roster->listener.process_born(roster->listener.context, process, parent,
+				      origin == ROSTER_EXECED);
 	return process;
+}
+
+bool roster_add(struct roster *roster, const struct proc_stat *stat, struct roster_process *parent,
+		enum roster_origin origin)
+{
+	struct roster_process *process = roster_add_process(roster, stat, parent, origin);
+
+	roster_add_threads(roster, process, origin == ROSTER_BORN || origin == ROSTER_JOINED);
+	if (process->threads)
+		return true;
+	roster_end_process(roster, process);
+	return false;
 }
 
 void roster_end_process(struct roster *roster, struct roster_process *process)
@@ -262,7 +287,7 @@ static void begin_new_life(struct roster *roster, struct roster_process *former)
 
 	if (!proc_read_task_stat(former->pid, former->pid, &stat))
 		return; /* gone by now; the end of its threads shows that */
-	process = roster_add_process(roster, &stat, former, true);
+	process = roster_add_process(roster, &stat, former, ROSTER_EXECED);
 	while (former->threads)
 		end_thread(roster, former->threads);
 	roster_end_process(roster, former);
@@ -329,4 +354,11 @@ bool roster_process_cpu_ns(const struct roster_process *process, uint64_t *cpu_n
 		return false;
 	*cpu_ns = now_ns;
 	return true;
+}
+
+bool roster_is_child(const struct roster *roster, const struct proc_stat *stat)
+{
+	return roster->follow_children && stat->pid != getpid() &&
+	       (stat->state != 'Z' || stat->nr_threads > 1) &&
+	       roster_find_process(roster, stat->ppid);
 }

@@ -7,10 +7,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/err.h"
 #include "tracee/tracee.h"
 
-struct err;
 struct proc_stat;
+struct joiners;
 
 /*
  * The processes and threads to sample: born, gone, or in another program since an exec. They are
@@ -20,9 +21,18 @@ struct proc_stat;
  */
 struct roster;
 
+enum roster_origin {
+	ROSTER_BORN,	       /* its clocks count from 0 */
+	ROSTER_EXECED,	       /* they go on, in another program */
+	ROSTER_RUNNING,	       /* it ran already: they count from when it was found */
+	ROSTER_JOINED,	       /* is selected, and was just born, as ROSTER_BORN; */
+	ROSTER_JOINED_RUNNING, /* or as ROSTER_RUNNING */
+};
+
 /* A process from its birth or an exec up to its end or its next exec. */
 struct roster_process {
 	pid_t pid;
+	enum roster_origin origin;
 	uint64_t start_ticks;	  /* since boot; identifies the process together with its pid */
 	uint64_t program;	  /* proc_program_id(); 0: not known */
 	uint64_t program_mark;	  /* as last seen in the stat of one of its threads, */
@@ -76,6 +86,22 @@ int roster_add_root(struct roster *roster, pid_t pid, struct err *err);
  * Returns their number. A process that may not be traced is only peeked at.
  */
 size_t roster_add_descendants(struct roster *roster);
+/*
+ * Whatever fits is to be observed, too, as long as it is there; borrowed. Not this process and what
+ * descends from it, nor threads of the kernel; without CAP_SYS_PTRACE, not before it has lived for
+ * some time. To be called before the first process is added.
+ */
+void roster_admit(struct roster *roster, const struct joiners *joiners);
+/* Begin with all processes that fit now. */
+void roster_join_all(struct roster *roster);
+/* Find those that have come to fit, to be called often: it takes a small part of the time. */
+void roster_join(struct roster *roster, uint64_t now_ns);
+/* How many processes have joined by that, and how many may not be traced, with the first reason. */
+struct roster_joined {
+	size_t nr, nr_refused;
+	struct err refusal;
+};
+struct roster_joined roster_joined(const struct roster *roster);
 /* Begin with a child of ours that was forked for this recording, unless it has ended by now. */
 void roster_add_command(struct roster *roster, pid_t pid);
 

@@ -32,10 +32,10 @@ static char *read_comm(const struct roster_process *process)
 		       : NULL;
 }
 
-/* Do its clocks count from 0: is it the command, or was it born after the recording began? */
-static bool is_born_in_recording(const struct sampler *sampler)
+/* Do its clocks, or those of the program that it has left by an exec, count from 0? */
+static bool is_born_in_recording(const struct roster_process *process)
 {
-	return sampler->session->begun_ns != 0 || sampler->options.run;
+	return process->origin != ROSTER_RUNNING && process->origin != ROSTER_JOINED_RUNNING;
 }
 
 bool book_counts_all(const struct sampler *sampler)
@@ -56,7 +56,7 @@ static void begin_cpu(const struct sampler *sampler, struct sampled_process *pro
 	/* After an exec the new program continues where the former one was covered. */
 	if (former)
 		cpu->base_ns = former->base_ns + former->covered_ns + former->handed_out_ns;
-	else if (!is_born_in_recording(sampler))
+	else if (!is_born_in_recording(process->roster))
 		cpu->base_ns = cpu->latest_ns;
 	if (cpu->base_ns)
 		has_split = proc_read_cpu_split(pid, 0, &split);
@@ -105,14 +105,14 @@ static void process_born(void *context, struct roster_process *process,
 	}
 	begin_cpu(sampler, record, is_exec ? &former->cpu : NULL);
 	advances_begin_process(&sampler->advances, record, is_exec ? former : NULL,
-			       is_born_in_recording(sampler));
+			       is_born_in_recording(process));
 	if (is_exec) {
 		record->met.nr = former->met.nr;
 		record->children_ns = former->children_ns;
 		former->cpu.is_continued = true;
 		former->cpu.counts = false;
 	}
-	probing_born(sampler, about);
+	probing_born(sampler, about, process->origin);
 	collector_publish(sampler->collector, message);
 	due_queue_put(&sampler->processes, &record->due, now_ns);
 }
@@ -133,15 +133,14 @@ static struct message *message_about(enum message_kind kind, const struct sample
 }
 
 /* The clocks of a thread as its counted time began. */
-static struct proc_schedstat base_of(const struct sampler *sampler,
-				     const struct sampled_thread *thread, bool is_new,
+static struct proc_schedstat base_of(const struct sampled_thread *thread, bool is_new,
 				     const struct proc_schedstat *now)
 {
 	const struct process_cpu *cpu = &thread->process->cpu;
 	struct proc_schedstat base = *now;
 
 	/* After an exec, time not covered yet belongs to the new program. */
-	if (!is_new && is_born_in_recording(sampler))
+	if (!is_new && is_born_in_recording(thread->process->roster))
 		base.cpu_ns -= min_u64(base.cpu_ns,
 				       cpu->latest_ns - min_u64(cpu->base_ns, cpu->latest_ns));
 	else if (is_new)
@@ -214,7 +213,7 @@ static void thread_born(void *context, struct roster_thread *roster, bool is_new
 	roster->owner = thread;
 	guard_new_thread(sampler, thread);
 	advances_begin_thread(&sampler->advances, thread, is_new, now.cpu_ns);
-	thread->clocks = base_of(sampler, thread, is_new, &now);
+	thread->clocks = base_of(thread, is_new, &now);
 	thread->split.rests = !sampler->session->counting;
 	if (!thread->split.rests)
 		begin_split(thread);
@@ -612,6 +611,7 @@ void book_keep(struct sampler *sampler, uint64_t now_ns)
 	size_t i = 0;
 
 	roster_poll(sampler->roster, now_ns);
+	roster_join(sampler->roster, now_ns);
 	while (i < roster_nr_processes(sampler->roster)) {
 		struct roster_thread *dead = dead_thread(roster_process_at(sampler->roster, i));
 

@@ -8,11 +8,13 @@
 #include "snapshot/snapshot.h"
 #include "unwind/unwind.h"
 
-void probing_born(struct sampler *sampler, const struct message_process *process)
+void probing_born(struct sampler *sampler, const struct message_process *process,
+		  enum roster_origin origin)
 {
-	enum prober_birth birth = process->forked		   ? PROBER_FORKED
-				  : process->parent == SERIAL_NONE ? PROBER_ROOT
-								   : PROBER_EXECED;
+	bool has_joined = origin == ROSTER_JOINED || origin == ROSTER_JOINED_RUNNING;
+	enum prober_birth birth = process->forked				  ? PROBER_FORKED
+				  : process->parent == SERIAL_NONE && !has_joined ? PROBER_ROOT
+										  : PROBER_EXECED;
 
 	if (sampler->options.prober)
 		prober_born(sampler->options.prober, process->serial, process->pid, process->parent,

@@ -232,11 +232,11 @@ static int run_command(struct sampler *sampler, struct err *err)
 	int status;
 
 	/* While the command is held: without permission, nothing runs. */
-	status = permission_to_trace_child(options->pids[0], "the command", err);
+	status = permission_to_trace_child(options->targets.pids[0], "the command", err);
 	if (status < 0)
 		return status;
 	probing_set_counting(sampler);
-	advances_await_exec(&sampler->advances, options->pids[0]);
+	advances_await_exec(&sampler->advances, options->targets.pids[0]);
 	set_time_0(sampler);
 	sampler->result.exec_errno = options->run(options->run_context);
 	if (sampler->result.exec_errno)
@@ -251,10 +251,14 @@ static int add_roots(struct sampler *sampler, struct err *err)
 	const struct sampler_options *options = &sampler->options;
 	int status = 0;
 
+	if (options->targets.joiners)
+		roster_admit(sampler->roster, options->targets.joiners);
 	if (options->run)
-		roster_add_command(sampler->roster, options->pids[0]);
-	for (size_t i = 0; i < options->nr_pids && !options->run && status == 0; i++)
-		status = roster_add_root(sampler->roster, options->pids[i], err);
+		roster_add_command(sampler->roster, options->targets.pids[0]);
+	for (size_t i = 0; i < options->targets.nr_pids && !options->run && status == 0; i++)
+		status = roster_add_root(sampler->roster, options->targets.pids[i], err);
+	if (status == 0)
+		roster_join_all(sampler->roster);
 	if (status == 0 && !options->run && options->follow_children)
 		sampler->session->nr_descendants = roster_add_descendants(sampler->roster);
 	return status;
@@ -312,6 +316,18 @@ struct sampler *sampler_start(const struct sampler_options *options, struct prof
 		collector_finish(sampler->collector, &collected, NULL);
 	free_sampler(sampler);
 	return NULL;
+}
+
+struct sampler_joined sampler_joined(struct sampler *sampler)
+{
+	struct roster_joined joined;
+	size_t nr;
+
+	pthread_mutex_lock(&sampler->lock);
+	joined = roster_joined(sampler->roster);
+	nr = roster_nr_processes(sampler->roster);
+	pthread_mutex_unlock(&sampler->lock);
+	return (struct sampler_joined){nr, joined.nr_refused, joined.refusal};
 }
 
 size_t sampler_nr_descendants(const struct sampler *sampler)
@@ -397,7 +413,7 @@ struct sampler_progress sampler_progress(const struct sampler *sampler)
 static bool command_cpu(const struct sampler *sampler, struct proc_cpu_split *all)
 {
 	return sampler->options.run && !sampler->session->was_cut && book_counts_all(sampler) &&
-	       sampler->options.follow_children && child_cpu(sampler->options.pids[0], all);
+	       sampler->options.follow_children && child_cpu(sampler->options.targets.pids[0], all);
 }
 
 /*

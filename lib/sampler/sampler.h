@@ -9,14 +9,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/err.h"
 #include "proc/kernel_counters.h"
 #include "proc/task.h"
 #include "unwind/unwind.h"
 
 struct collector_cut;
-struct err;
 struct prober;
 struct profile;
+struct joiners;
 struct store_writer;
 struct code_filter_options;
 
@@ -28,12 +29,19 @@ struct code_filter_options;
  */
 struct sampler;
 
-struct sampler_options {
-	const pid_t *pids; /* the processes to observe, with descendants if children are followed */
+/* The processes to observe, with descendants if children are followed. Borrowed. */
+struct sampler_targets {
+	const pid_t *pids;
 	size_t nr_pids;
+	/* Not NULL: these, too, whenever they appear; the recording does not end without any. */
+	const struct joiners *joiners;
+};
+
+struct sampler_options {
+	struct sampler_targets targets;
 	/*
-	 * Not NULL: pids[0] is a command that waits to be run. This is called once the sampler is
-	 * ready, and returns when its exec is over: 0, or its errno.
+	 * Not NULL: targets.pids[0] is a command that waits to be run. This is called once the
+	 * sampler is ready, and returns when its exec is over: 0, or its errno.
 	 */
 	int (*run)(void *context);
 	void *run_context;
@@ -72,7 +80,15 @@ struct sampler_options {
 struct sampler *sampler_start(const struct sampler_options *options, struct profile *profile,
 			      struct store_writer *writer, struct err *err);
 
-/* The descendants of pids that were running already when it began. */
+/* How it is with sampler_targets.joiners. Any thread. */
+struct sampler_joined {
+	size_t nr_processes; /* that are there now, and are recorded */
+	size_t nr_refused;   /* may not be traced, with the first reason; the others go on */
+	struct err refusal;
+};
+struct sampler_joined sampler_joined(struct sampler *sampler);
+
+/* The descendants of the targets that were running already when it began. */
 size_t sampler_nr_descendants(const struct sampler *sampler);
 /* This descriptor becomes readable when the recording has ended by itself. */
 int sampler_done_fd(const struct sampler *sampler);

@@ -161,7 +161,8 @@ void places_ask(struct sampler *sampler, struct sampled_thread *thread,
 void places_publish(struct sampler *sampler, struct message *message);
 
 /* probing.c: exact counts beside the samples, if requested. */
-void probing_born(struct sampler *sampler, const struct message_process *process);
+void probing_born(struct sampler *sampler, const struct message_process *process,
+		  enum roster_origin origin);
 /* block_source.end; `context` is the sampler. */
 void probing_end(void *context, struct consumer *consumer, uint32_t process, uint64_t time_ns,
 		 enum process_end how);

@@ -787,6 +787,7 @@ static void begin_tick(struct sampler *sampler, uint64_t now_ns)
 	placement_begin_tick(&sampler->placement);
 	if (roster_poll_at_ease(sampler->roster, now_ns))
 		sampler->spending.news_ns += clock_monotonic_ns() - now_ns;
+	roster_join(sampler->roster, now_ns);
 }
 
 /*

@@ -67,11 +67,12 @@ static bool is_over(struct sampler *sampler, uint64_t now_ns)
 {
 	struct sampler_result *result = &sampler->result;
 	enum collector_state state = collector_state(sampler->collector);
+	bool waits = sampler->options.targets.joiners;
 
 	/* The last process may have left children since the last tick. */
-	if (!roster_nr_processes(sampler->roster))
+	if (!waits && !roster_nr_processes(sampler->roster))
 		roster_poll_all(sampler->roster, now_ns);
-	if (!roster_nr_processes(sampler->roster))
+	if (!waits && !roster_nr_processes(sampler->roster))
 		result->end = SAMPLER_END_TARGET;
 	else if (state == COLLECTOR_WRITE_FAILED)
 		result->end = SAMPLER_END_WRITE_FAILED;
@@ -172,8 +173,8 @@ static void idle_now_and_then(struct sampler *sampler, uint64_t now_ns)
 			      memory_order_relaxed);
 	idle_meter_update(&sampler->idle);
 	if (sampler->options.run) {
-		launch_reap_orphans(sampler->options.pids[0]);
-		roster_end_if_dead(sampler->roster, sampler->options.pids[0]);
+		launch_reap_orphans(sampler->options.targets.pids[0]);
+		roster_end_if_dead(sampler->roster, sampler->options.targets.pids[0]);
 	}
 	pool_poke(sampler, now_ns, false);
 	session->idle_again_ns = now_ns + LONGEST_SLEEP_NS;

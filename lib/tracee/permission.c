@@ -436,6 +436,12 @@ static int refuse(pid_t pid, int reason, const char *unread, struct err *err)
 	return refusal_explain(&refusal, err);
 }
 
+/* Another user's process is refused however long one waits. */
+static bool is_for_good(const struct proc_status *status)
+{
+	return status->real_uid != geteuid() && !may_trace_all();
+}
+
 int permission_to_trace(pid_t pid, pid_t *tgid, struct err *err)
 {
 	const struct timespec pause = {.tv_nsec = (long)TRY_PAUSE_NS};
@@ -457,6 +463,8 @@ int permission_to_trace(pid_t pid, pid_t *tgid, struct err *err)
 			       "only",
 			       (int)pid, bits);
 	for (int i = 0; i < TRIES && reason == EPERM; i++) {
+		if (i && is_for_good(&status))
+			break;
 		if (i)
 			clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 		if (try_to_seize(status.tgid, &reason, err) < 0)

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What is said of processes that join a recording, by --unit and --comm. */
+#include "base/buf.h"
+#include "cmd/command.h"
+#include "cmd/record_options.h"
+#include "cmd/recording_priv.h"
+
+const struct joiners *recording_joiners(const struct recording *recording)
+{
+	const struct joiners *joiners = &recording->joining.joiners;
+
+	return joiners_is_empty(joiners) ? NULL : joiners;
+}
+
+const char *recording_unit(const struct recording *recording)
+{
+	const struct joiners *joiners = &recording->joining.joiners;
+
+	return joiners->nr_units ? joiners->units[0] : NULL;
+}
+
+static void say_waiting(const struct recording *recording)
+{
+	struct buf words = {0};
+
+	joiners_append_words(&recording->joining.joiners, &words);
+	recording_clear_progress(recording);
+	print_note("waiting for a process of %s", buf_str(&words));
+	buf_release(&words);
+}
+
+static void say_refused(const struct recording *recording, const struct sampler_joined *joined)
+{
+	size_t nr = joined->nr_refused;
+
+	recording_clear_progress(recording);
+	print_note("%zu process%s cannot be recorded: %s", nr, nr == 1 ? "" : "es",
+		   joined->refusal.what);
+	if (*joined->refusal.hint)
+		print_hint("%s", joined->refusal.hint);
+}
+
+void recording_say_joined(struct recording *recording, struct sampler *sampler)
+{
+	struct recording_joining *joining = &recording->joining;
+	struct sampler_joined joined;
+
+	if (!recording_joiners(recording) || recording->options->quiet ||
+	    (joining->has_told_of_waiting && joining->has_told_of_refusal))
+		return;
+	joined = sampler_joined(sampler);
+	if (!joining->has_told_of_refusal && joined.nr_refused) {
+		joining->has_told_of_refusal = true;
+		joining->nr_told = joined.nr_refused;
+		say_refused(recording, &joined);
+	}
+	if (!joining->has_told_of_waiting && !joined.nr_processes) {
+		joining->has_told_of_waiting = true;
+		say_waiting(recording);
+	}
+}
+
+void recording_end_joined(struct recording *recording, struct sampler *sampler)
+{
+	size_t nr;
+
+	if (!recording_joiners(recording) || recording->options->quiet)
+		return;
+	recording_say_joined(recording, sampler);
+	nr = sampler_joined(sampler).nr_refused - recording->joining.nr_told;
+	recording_clear_progress(recording);
+	if (nr)
+		print_note("%zu more process%s could not be recorded", nr, nr == 1 ? "" : "es");
+}
