@@ -444,13 +444,13 @@ static void prepare_snapshots(struct recording *recording, const struct recordin
 	recording->snapshots.clears_line = recording->shows_progress;
 }
 
-static void prepare_keep(struct recording *recording)
+static void prepare_keep(struct recording *recording, const struct counting *counting)
 {
 	struct symbol_options symbols = how_to_resolve(recording);
 
 	if (recording->keep)
 		keep_begin(recording->keep, recording->options->no_symbols ? NULL : &symbols,
-			   recording->shows_progress, !recording->argv);
+			   counting, recording->shows_progress, !recording->argv);
 }
 
 struct command_start {
@@ -599,7 +599,7 @@ static int begin(struct recording *recording, struct recorded *recorded, struct 
 		recording_say_descendants(recording, *sampler);
 		recording_say_joined(recording, *sampler);
 		prepare_snapshots(recording, &recorded->file);
-		prepare_keep(recording);
+		prepare_keep(recording, counting);
 		/* What is recorded as a command is the service, and says this itself. */
 		if (!recording->argv)
 			service_notify_ready();

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/minmax.h"
 #include "cmd/command.h"
+#include "cmd/counting.h"
 #include "cmd/keep_directory.h"
 #include "cmd/record_options.h"
 #include "cmd/resolve_progress.h"
@@ -71,7 +72,8 @@ struct keep {
 	struct history *history; /* owned */
 	struct triggers triggers;
 	struct symbol_options symbols;
-	bool has_names; /* shall be looked for */
+	bool has_names;			 /* shall be looked for */
+	const struct counting *counting; /* borrowed; NULL: nothing is counted */
 	bool clears_line, tells_manager;
 	struct keep_dump pending;
 	struct keep_writer writer;
@@ -96,12 +98,6 @@ static int refuse_with(const char *option, struct err *err)
 	return err_set(err, ERR_INVALID, "--keep cannot be combined with %s", option);
 }
 
-static bool counts_anything(const struct count_options *count)
-{
-	return count->functions.nr || count->calls_in.nr || count->lines.nr || count->syscalls ||
-	       count->pools.nr;
-}
-
 static int check_options(const struct record_options *options, struct err *err)
 {
 	const struct keep_options *keep = &options->keep;
@@ -118,8 +114,6 @@ static int check_options(const struct record_options *options, struct err *err)
 		return refuse_with("--no-cpu", err);
 	if (count_options_have_memory(&options->count))
 		return refuse_with("--mem", err);
-	if (counts_anything(&options->count))
-		return refuse_with("--count", err);
 	if (options->agent)
 		return refuse_with("--agent", err);
 	if (options->use.html || options->use.open)
@@ -198,12 +192,13 @@ static uint64_t epoch_ns(void)
 	return clock_realtime_ns() - clock_boot_ns();
 }
 
-void keep_begin(struct keep *keep, const struct symbol_options *symbols, bool clears_line,
-		bool tells_manager)
+void keep_begin(struct keep *keep, const struct symbol_options *symbols,
+		const struct counting *counting, bool clears_line, bool tells_manager)
 {
 	keep->has_names = symbols != NULL;
 	if (symbols)
 		keep->symbols = *symbols;
+	keep->counting = counting;
 	keep->clears_line = clears_line;
 	keep->tells_manager = tells_manager;
 	keep->epoch_ns = epoch_ns();
@@ -243,6 +238,7 @@ static void write_dump(struct keep *keep, struct keep_dump *dump)
 
 	if (keep->has_names)
 		resolve_with_progress(dump->profile, &keep->symbols, false);
+	counting_show_asked(keep->counting, dump->profile);
 	keep_directory_name(&keep->directory, dump->profile);
 	path = keep_directory_path(&keep->directory, dump->realtime_ns, dump->word);
 	if (save_profile(dump->profile, path, &err) < 0) {

@@ -6,6 +6,7 @@
 
 #include "symbol/symbol.h"
 
+struct counting;
 struct err;
 struct history;
 struct profile;
@@ -29,11 +30,12 @@ void keep_free(struct keep *keep);
 /* Make the directory, if it is not there. */
 int keep_open(struct keep *keep, struct err *err);
 /*
- * The options of names are borrowed as they are elsewhere; NULL: no names. With
- * `tells_manager` the service manager is told of each profile.
+ * The options of names are borrowed as they are elsewhere; NULL: no names. The counting is borrowed
+ * as well, up to keep_finish(); NULL: nothing is counted. With `tells_manager` the service manager
+ * is told of each profile.
  */
-void keep_begin(struct keep *keep, const struct symbol_options *symbols, bool clears_line,
-		bool tells_manager);
+void keep_begin(struct keep *keep, const struct symbol_options *symbols,
+		const struct counting *counting, bool clears_line, bool tells_manager);
 struct history *keep_history(struct keep *keep);
 
 /* How long poll(2) may wait, in milliseconds; -1: for ever. */

@@ -116,6 +116,28 @@ static void use_lives(struct making *making)
 	}
 }
 
+/* Calls of its place are known, of some of the time. */
+static bool is_counted(const struct making *making, const struct profile_count *row)
+{
+	return is_used(making, RECORD_PROCESSES, row->process) &&
+	       row->to_ns > making->what->counted_from_ns;
+}
+
+static void use_counts(struct making *making)
+{
+	const struct profile_probes *probes = &making->from->probes;
+
+	for (size_t i = 0; i < probes->nr_counts; i++) {
+		const struct profile_count *row = &probes->counts[i];
+
+		if (!is_counted(making, row))
+			continue;
+		use(making, RECORD_FRAMES, row->where.v);
+		if (row->callee.v != COUNT_NO_CALLEE.v)
+			use(making, RECORD_FRAMES, row->callee.v);
+	}
+}
+
 static void use_code(struct making *making)
 {
 	const struct profile *from = making->from;
@@ -291,6 +313,35 @@ static void take_samples(struct making *making, const struct excerpt_rows *part,
 	}
 }
 
+static void take_probes(struct making *making)
+{
+	const struct profile_probes *probes = &making->from->probes;
+	const struct excerpt *what = making->what;
+
+	for (size_t i = 0; i < probes->nr_counts; i++) {
+		struct profile_count row = probes->counts[i];
+
+		if (!is_counted(making, &row))
+			continue;
+		row.calls = what->calls[i];
+		if (row.from_ns < what->counted_from_ns) {
+			row.from_ns = what->counted_from_ns;
+			row.flags &= (uint8_t)~COUNT_FROM_START;
+		}
+		row.to_ns = max_u64(min_u64(row.to_ns, what->to_ns), row.from_ns);
+		renumber(&making->map, RECORD_COUNTS, &row);
+		profile_add_count(making->into, &row);
+	}
+	for (size_t i = 0; i < probes->nr_refusals; i++) {
+		struct profile_refusal row = probes->refusals[i];
+
+		if (!is_used(making, RECORD_PROCESSES, row.process))
+			continue;
+		renumber_row(making, RECORD_REFUSALS, &row);
+		profile_add_refusal(making->into, &row);
+	}
+}
+
 static void take_jit(struct making *making)
 {
 	const struct profile_jit *jit = &making->from->jit;
@@ -365,6 +416,7 @@ static void find_used(struct making *making)
 	use_samples(making);
 	use_waits(making);
 	use_lives(making);
+	use_counts(making);
 	use_code(making);
 }
 
@@ -383,6 +435,7 @@ struct profile *profile_excerpt(const struct profile *from, const struct excerpt
 	take_waits(&making);
 	for (size_t i = 0; i < what->nr_parts; i++)
 		take_samples(&making, &what->parts[i], first_ns);
+	take_probes(&making);
 	take_jit(&making);
 	take_marks(&making);
 	take_facts(&making);

@@ -23,14 +23,19 @@ struct excerpt {
 	uint64_t start_realtime_ns;
 	const struct excerpt_rows *parts; /* one after the other; with the rows to keep */
 	size_t nr_parts;
+	/* By row of profile.probes.counts: its calls from this time on, which is from_ns or later.
+	 */
+	const uint64_t *calls;
+	uint64_t counted_from_ns; /* UINT64_MAX: none are known */
 };
 
 /*
  * The rows of the parts from from_ns on, with all that they refer to, and the processes, threads
  * and marks of that time. Totals that the kernel keeps of a process or thread since its birth are
  * unknown in the excerpt if that was before from_ns. Counters are those of the whole recording.
- * Modules keep their files open, by descriptors of their own. The recording has no probes, no
- * blocks of memory and no symbols. The caller owns the result.
+ * Modules keep their files open, by descriptors of their own. Counts are those of places that
+ * were counted after counted_from_ns. The recording has no blocks of memory and no symbols. The
+ * caller owns the result.
  */
 struct profile *profile_excerpt(const struct profile *from, const struct excerpt *what);
 

@@ -9,6 +9,7 @@
 #include "base/minmax.h"
 #include "profile/excerpt.h"
 #include "profile/profile.h"
+#include "recorder/kept_counts.h"
 
 /* The samples of a part of the time. The arrays are owned. */
 struct generation {
@@ -17,6 +18,7 @@ struct generation {
 	size_t nr_samples, cap_samples;
 	struct profile_advance *advances;
 	size_t nr_advances, cap_advances;
+	struct kept_counts counts;
 };
 
 struct history {
@@ -28,18 +30,21 @@ struct history {
 	size_t nr, cap;
 	struct history_state state;
 	size_t cap_pids; /* of its array */
+	struct last_counts last_counts;
 };
 
 static size_t bytes_of(const struct generation *generation)
 {
 	return generation->nr_samples * sizeof(*generation->samples) +
-	       generation->nr_advances * sizeof(*generation->advances);
+	       generation->nr_advances * sizeof(*generation->advances) +
+	       kept_counts_bytes(&generation->counts);
 }
 
 static void generation_release(struct generation *generation)
 {
 	free(generation->samples);
 	free(generation->advances);
+	kept_counts_release(&generation->counts);
 }
 
 static void begin_generation(struct history *history, uint64_t from_ns)
@@ -67,6 +72,7 @@ void history_free(struct history *history)
 	for (size_t i = 0; i < history->nr; i++)
 		generation_release(&history->generations[i]);
 	free(history->generations);
+	last_counts_release(&history->last_counts);
 	history_state_release(&history->state);
 	pthread_mutex_destroy(&history->lock);
 	free(history);
@@ -109,6 +115,7 @@ static void add_rows(struct history *history, const struct profile *profile)
 		ARRAY_GROW(last->advances, last->nr_advances, last->cap_advances);
 		last->advances[last->nr_advances++] = profile->advances.rows[i];
 	}
+	last_counts_look(&history->last_counts, profile, &last->counts);
 }
 
 /* An exec gives a process another row. */
@@ -132,7 +139,8 @@ void history_look(void *context, const struct profile *profile)
 	struct history *history = context;
 	uint64_t now_ns = history->now_ns;
 	size_t nr_bytes = profile->nr_samples * sizeof(struct sample) +
-			  profile->advances.nr * sizeof(struct profile_advance);
+			  profile->advances.nr * sizeof(struct profile_advance) +
+			  last_counts_bytes(&history->last_counts, profile);
 	const struct generation *last;
 
 	for (size_t i = 0; i < profile->nr_samples; i++)
@@ -165,11 +173,21 @@ void history_state_release(struct history_state *state)
 	*state = (struct history_state){0};
 }
 
+/* Samples may be rarer than looks at counts, so any generation may have some that are needed. */
+static void count_since(const struct history *history, const struct profile *profile,
+			uint64_t from_ns, struct counts_since *since)
+{
+	counts_since_begin(since, from_ns, profile->probes.nr_counts);
+	for (size_t i = 0; i < history->nr; i++)
+		counts_since_add(since, &history->generations[i].counts);
+}
+
 struct profile *history_excerpt(struct history *history, const struct profile *profile,
 				const struct history_span *span)
 {
 	struct excerpt what = {.to_ns = span->to_ns};
 	struct excerpt_rows *parts;
+	struct counts_since since;
 	struct profile *excerpt;
 	size_t first = 0;
 
@@ -189,8 +207,12 @@ struct profile *history_excerpt(struct history *history, const struct profile *p
 	what.from_ns =
 		min_u64(max_u64(history->generations[first].from_ns, span->from_ns), span->to_ns);
 	what.start_realtime_ns = span->to_realtime_ns - (span->to_ns - what.from_ns);
+	count_since(history, profile, what.from_ns, &since);
+	what.counted_from_ns = since.from_ns;
+	what.calls = since.calls;
 	excerpt = profile_excerpt(profile, &what);
 	pthread_mutex_unlock(&history->lock);
+	counts_since_release(&since);
 	free(parts);
 	return excerpt;
 }

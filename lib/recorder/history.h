@@ -9,14 +9,14 @@
 struct profile;
 
 /*
- * The last samples of a recording that has no file, in generations: a twelfth of the time to keep
- * each, the oldest of which goes. The collector's thread adds to it, others read it.
+ * The last samples and counts of a recording that has no file, in generations: a twelfth of the
+ * time to keep each, the oldest of which goes. The collector's thread adds to it, others read it.
  */
 struct history;
 
 #define HISTORY_GENERATIONS 12
 
-/* Keep at least keep_ns of time, but no more than max_bytes of samples. */
+/* Keep at least keep_ns of time, but no more than max_bytes of them. */
 struct history *history_new(uint64_t keep_ns, uint64_t max_bytes);
 void history_free(struct history *history);
 

@@ -18,7 +18,7 @@ from targets import build, need
 
 IN_COMPANY = True
 
-NAME = re.compile(r"does_on_request\.\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.(.+)\.data")
+NAME = re.compile(r"\w+\.\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.(.+)\.data")
 
 
 def files(path):
@@ -32,10 +32,12 @@ def words(path):
     return [NAME.fullmatch(name).group(1) for name in files(path)]
 
 
-class FlightRecorder(LiveCase):
+class RecorderCase(LiveCase):
+    PROGRAM = "does_on_request"
+
     def record(self, *options, keep="4s", **popen):
         return Recorder(
-            self.directory, "record", "--keep", keep, *options, "--", build("does_on_request"),
+            self.directory, "record", "--keep", keep, *options, "--", build(self.PROGRAM),
             stdin=subprocess.PIPE, **popen,
         )
 
@@ -77,6 +79,8 @@ class FlightRecorder(LiveCase):
         recorder.process.wait(timeout=60)
         self.assertEqual(recorder.process.returncode, status)
 
+
+class FlightRecorder(RecorderCase):
     def test_signal(self):
         with self.record() as recorder:
             self.tell(recorder, "spin 1500", "say 1")
@@ -441,6 +445,61 @@ class FlightRecorder(LiveCase):
         self.assertGreater(nr, 3)
 
 
+class Counts(RecorderCase):
+    PROGRAM = "calls_on_request"
+
+    def request(self, recorder, calls):
+        """So many calls by each of four threads; returns the program's own count of the others."""
+        self.tell(recorder, str(calls))
+        return json.loads(recorder.process.stdout.readline())["unrequested"]
+
+    def counts_of(self, recorder, word):
+        rows = self.file_of(recorder, word).rows()
+        return {row["function"]: row["calls"] for row in rows if row["calls"] is not None}
+
+    def test_a_file_has_the_calls_of_its_time_and_no_others(self):
+        fifo = self.path("control")
+        with self.record(
+            "--control", f"fifo:{fifo}", "--count", "^(un)?requested$", "--trigger", "exit", keep="2s"
+        ) as recorder:
+            self.assertEqual(recorder.process.stdout.readline(), "ready\n")
+            with open(fifo, "w", encoding="utf-8") as control:
+                self.request(recorder, 1000)
+                time.sleep(3.5)
+                before = self.request(recorder, 700)
+                control.write("dump one\n")
+                control.flush()
+                one = self.counts_of(recorder, "control-one")
+                time.sleep(3.5)
+                early = self.request(recorder, 30)
+                control.write("dump two\n")
+                control.flush()
+                late = self.request(recorder, 0)
+                two = self.counts_of(recorder, "control-two")
+                after = self.request(recorder, 5)
+                self.end(recorder)
+            at_exit = self.counts_of(recorder, "exit")
+        self.assertEqual([of["requested"] for of in (one, two, at_exit)], [2800, 120, 20])
+        self.assertGreaterEqual(two["unrequested"], late - early)
+        self.assertLessEqual(two["unrequested"], after - before)
+
+    def test_a_file_says_from_when_on_calls_were_counted(self):
+        with self.record("--count", "^requested$", "--trigger", "exit", keep="2s") as recorder:
+            recorder.process.stdout.readline()
+            time.sleep(4)
+            self.end(recorder)
+            recording = self.file_of(recorder, "exit")
+        self.assertRegex(recording.info(), r"counted from \d")
+        self.assertFalse(self.info(recording)["probes"]["from_start"])
+        with self.record("--count", "^requested$", "--trigger", "exit") as recorder:
+            recorder.process.stdout.readline()
+            self.request(recorder, 3)
+            self.end(recorder)
+            recording = self.file_of(recorder, "exit")
+        self.assertTrue(self.info(recording)["probes"]["from_start"])
+        self.assertEqual(recording.function("requested")["calls"], 12)
+
+
 class Options(LiveCase):
     def test_wrong_ones_are_refused_with_the_reason(self):
         for options, reason in (
@@ -453,7 +512,6 @@ class Options(LiveCase):
             (["--keep", "60s", "--trigger", "control"], "--trigger control needs --control"),
             (["--keep", "60s", "--trigger", "mark:a>2s"], "--trigger mark needs --control"),
             (["--keep", "60s", "--mem"], "--keep cannot be combined with --mem"),
-            (["--keep", "60s", "--count", "main"], "--keep cannot be combined with --count"),
             (["--keep", "60s", "--html"], "--keep cannot be combined with --html"),
             (["--keep", "60s", "--agent", "cat"], "--keep cannot be combined with --agent"),
             (["--keep", "60s", "-o", "-"], "--keep needs a directory"),

@@ -246,3 +246,158 @@ TEST(recorder_history, without_samples_an_excerpt_has_the_living_processes)
 	profile_free(profile);
 	history_free(history);
 }
+
+/* A process whose function `place` was called so often by then, since it began. */
+static void counted(struct history *history, struct profile *profile, uint64_t time_ns,
+		    uint64_t calls)
+{
+	struct profile_count *row = &profile->probes.counts[profile->probes.nr_counts - 1];
+
+	row->calls = calls;
+	row->to_ns = time_ns;
+	history_look(history, profile);
+}
+
+static struct profile *counting(void)
+{
+	struct profile *profile = recording();
+
+	profile_add_count(profile, &(struct profile_count){.where = {0},
+							   .callee = COUNT_NO_CALLEE,
+							   .flags = COUNT_FROM_START,
+							   .from_ns = 1,
+							   .to_ns = 1});
+	return profile;
+}
+
+static uint64_t calls_of(struct history *history, const struct profile *profile, uint64_t from_ns,
+			 uint64_t to_ns)
+{
+	struct history_span span = {from_ns, to_ns, 2000 * SECOND};
+	struct profile *excerpt = history_excerpt(history, profile, &span);
+	uint64_t calls = 0;
+
+	for (size_t i = 0; i < excerpt->probes.nr_counts; i++)
+		calls += excerpt->probes.counts[i].calls;
+	profile_free(excerpt);
+	return calls;
+}
+
+TEST(recorder_history, counts_are_those_of_the_time_of_an_excerpt)
+{
+	struct history *history = history_new(12 * SECOND, UINT64_MAX);
+	struct profile *profile = counting();
+	struct history_span span = {50 * SECOND + 1, 60 * SECOND, 1000 * SECOND};
+	const struct profile_count *row;
+	struct profile *excerpt;
+
+	profile_add_refusal(profile, &(struct profile_refusal){.process = 0});
+	for (uint64_t s = 1; s <= 60; s++)
+		counted(history, profile, s * SECOND, s * s);
+	excerpt = history_excerpt(history, profile, &span);
+	assert_int_equal(excerpt->probes.nr_counts, 1);
+	row = &excerpt->probes.counts[0];
+	/* From the look after its beginning on. */
+	assert_int_equal(row->calls, 60 * 60 - 51 * 51);
+	assert_int_equal(row->from_ns, SECOND - 1);
+	assert_int_equal(row->to_ns, 10 * SECOND - 1);
+	assert_int_equal(row->flags & COUNT_FROM_START, 0);
+	assert_int_equal(excerpt->frames[row->where.v].where.address, 0);
+	assert_int_equal(excerpt->probes.nr_refusals, 1);
+	profile_free(excerpt);
+	profile_free(profile);
+	history_free(history);
+}
+
+TEST(recorder_history, of_a_process_that_began_in_its_time_an_excerpt_has_all_calls)
+{
+	struct history *history = history_new(12 * SECOND, UINT64_MAX);
+	struct profile *profile = counting();
+	struct history_span span = {0, 10 * SECOND, 1000 * SECOND};
+	struct profile *excerpt;
+
+	for (uint64_t s = 1; s <= 10; s++)
+		counted(history, profile, s * SECOND, 3 * s);
+	excerpt = history_excerpt(history, profile, &span);
+	assert_int_equal(excerpt->probes.counts[0].calls, 30);
+	assert_int_equal(excerpt->probes.counts[0].from_ns, 1);
+	assert_int_equal(excerpt->probes.counts[0].flags, COUNT_FROM_START);
+	profile_free(excerpt);
+	profile_free(profile);
+	history_free(history);
+}
+
+/* A cut is a look at the counts, some time after the end of the excerpt. */
+TEST(recorder_history, excerpts_that_follow_each_other_count_each_call_once)
+{
+	struct history *history = history_new(12 * SECOND, UINT64_MAX);
+	struct profile *profile = counting();
+	uint64_t sum = 0, from_ns = 0, time_ns = 0, calls = 0;
+
+	for (unsigned int i = 1; i <= 1000; i++) {
+		time_ns += SECOND / 3 + i % 7 * (SECOND / 9);
+		calls += i % 3 ? i : 0;
+		counted(history, profile, time_ns, calls);
+		if (i % 5)
+			continue;
+		sum += calls_of(history, profile, from_ns, time_ns - i % 2 * 1000);
+		from_ns = time_ns - i % 2 * 1000;
+		assert_int_equal(sum, calls);
+	}
+	profile_free(profile);
+	history_free(history);
+}
+
+/* While nothing is sampled no generation is too old, but there are too many bytes. */
+TEST(recorder_history, counts_without_samples_are_bounded)
+{
+	struct history *history = history_new(1000 * SECOND, 100 * sizeof(struct sample));
+	struct profile *profile = counting();
+	uint64_t calls;
+
+	for (uint64_t s = 1; s <= 5000; s++)
+		counted(history, profile, s * SECOND, s);
+	calls = calls_of(history, profile, 0, 5000 * SECOND);
+	assert_in_range(calls, 1, 100 * sizeof(struct sample) / 16);
+	profile_free(profile);
+	history_free(history);
+}
+
+TEST(recorder_history, calls_are_counted_up_to_the_end_of_a_process)
+{
+	struct history *history = history_new(60 * SECOND, UINT64_MAX);
+	struct profile *profile = counting();
+	struct profile_process ended = {.pid = 80, .parent = 0, .start_ns = 20 * SECOND};
+	struct profile_count place = {.where = {1},
+				      .callee = {2},
+				      .kind = COUNT_CALL,
+				      .process = 1,
+				      .calls = 7,
+				      .from_ns = 20 * SECOND,
+				      .to_ns = 22 * SECOND};
+	struct history_span span = {15 * SECOND, 30 * SECOND, 1000 * SECOND};
+	struct profile *excerpt;
+
+	profile_add_process(profile, &ended);
+	for (uint64_t s = 1; s <= 30; s++) {
+		if (s == 22) {
+			profile_add_count(profile, &place);
+			profile->processes[1].end_ns = 22 * SECOND;
+		}
+		profile->probes.counts[0].to_ns = s * SECOND;
+		sampled(history, profile, 0, s * SECOND, 1);
+	}
+	excerpt = history_excerpt(history, profile, &span);
+	assert_int_equal(excerpt->probes.nr_counts, 2);
+	assert_int_equal(excerpt->probes.counts[0].calls, 0);
+	assert_int_equal(excerpt->probes.counts[1].calls, 7);
+	assert_int_equal(excerpt->probes.counts[1].from_ns, 5 * SECOND);
+	assert_int_equal(excerpt->frames[excerpt->probes.counts[1].callee.v].where.address, 2);
+	profile_free(excerpt);
+	span.from_ns = 25 * SECOND;
+	excerpt = history_excerpt(history, profile, &span);
+	assert_int_equal(excerpt->probes.nr_counts, 1);
+	profile_free(excerpt);
+	profile_free(profile);
+	history_free(history);
+}
