@@ -40,6 +40,8 @@ static bool is_kept(const struct making *making, uint64_t time_ns, struct thread
 	const struct profile *from = making->from;
 	const struct profile_process *process = &from->processes[from->threads[thread.v].process];
 
+	if (making->what->keeps_all)
+		return true;
 	return time_ns >= making->what->from_ns &&
 	       !(process->nr_unseen && process->start_ns < making->what->from_ns);
 }
@@ -281,7 +283,8 @@ static void begin_thread(const struct making *making, struct sample *row, uint64
 	uint64_t span_ns = row->time_ns - making->what->from_ns;
 	uint64_t *first = &first_ns[row->thread.v];
 
-	if (making->from->threads[row->thread.v].start_ns >= making->what->from_ns ||
+	if (making->what->keeps_all ||
+	    making->from->threads[row->thread.v].start_ns >= making->what->from_ns ||
 	    (*first && *first != row->time_ns))
 		return;
 	if (!*first && row->kind == SAMPLE_BLOCKED && !row->nr)
@@ -300,6 +303,7 @@ static void take_samples(struct making *making, const struct excerpt_rows *part,
 		if (!is_kept(making, row.time_ns, row.thread))
 			continue;
 		begin_thread(making, &row, first_ns);
+		row.time_ns = max_u64(row.time_ns, making->what->from_ns);
 		renumber(&making->map, RECORD_SAMPLES, &row);
 		profile_add_sample(making->into, &row);
 	}
@@ -308,6 +312,7 @@ static void take_samples(struct making *making, const struct excerpt_rows *part,
 
 		if (!is_kept(making, row.time_ns, row.thread))
 			continue;
+		row.time_ns = max_u64(row.time_ns, making->what->from_ns);
 		renumber(&making->map, RECORD_ADVANCES, &row);
 		advances_add(&making->into->advances, &row);
 	}

@@ -3,6 +3,7 @@
 #ifndef PROFC_PROFILE_EXCERPT_H
 #define PROFC_PROFILE_EXCERPT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,15 +28,20 @@ struct excerpt {
 	 */
 	const uint64_t *calls;
 	uint64_t counted_from_ns; /* UINT64_MAX: none are known */
+	/*
+	 * All rows of the parts are kept as they are, whatever time they are of: excerpts that
+	 * follow each other then add up to the recording. A time before from_ns becomes that.
+	 */
+	bool keeps_all;
 };
 
 /*
- * The rows of the parts from from_ns on, with all that they refer to, and the processes, threads
- * and marks of that time. Totals that the kernel keeps of a process or thread since its birth are
- * unknown in the excerpt if that was before from_ns. Counters are those of the whole recording.
- * Modules keep their files open, by descriptors of their own. Counts are those of places that
- * were counted after counted_from_ns. The recording has no blocks of memory and no symbols. The
- * caller owns the result.
+ * The rows of the parts from from_ns on, or all of them, with all that they refer to, and the
+ * processes, threads and marks of that time. Totals that the kernel keeps of a process or thread
+ * since its birth are unknown in the excerpt if that was before from_ns. Counters are those of the
+ * whole recording. Modules keep their files open, by descriptors of their own. Counts are those of
+ * places that were counted after counted_from_ns. The recording has no blocks of memory and no
+ * symbols. The caller owns the result.
  */
 struct profile *profile_excerpt(const struct profile *from, const struct excerpt *what);
 
