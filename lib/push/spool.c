@@ -50,7 +50,8 @@ static uint64_t draw(struct push_spool *spool)
 
 static uint64_t now(const struct push_spool *spool)
 {
-	return spool->options.now_ns(spool->options.now_context);
+	return spool->options.now_ns ? spool->options.now_ns(spool->options.now_context)
+				     : clock_monotonic_ns();
 }
 
 static uint64_t wait_after_failure(struct push_spool *spool)

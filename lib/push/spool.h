@@ -35,7 +35,7 @@ struct push_spool_options {
 	const char *directory;
 	uint64_t max_bytes; /* of all requests; 0: no bound */
 	struct push_transport transport;
-	uint64_t (*now_ns)(void *context); /* a clock that never jumps; of both threads */
+	uint64_t (*now_ns)(void *context); /* a clock of both threads; NULL: CLOCK_MONOTONIC */
 	void *now_context;		   /* borrowed */
 	uint64_t seed;			   /* of the random times */
 	uint64_t first_wait_ns,

@@ -16,12 +16,6 @@ struct fake {
 	_Atomic unsigned int nr_sent;
 };
 
-static uint64_t now(void *context)
-{
-	(void)context;
-	return clock_monotonic_ns();
-}
-
 static void fake_send(void *context, const struct push_request *request, struct push_answer *answer)
 {
 	struct fake *fake = context;
@@ -37,7 +31,6 @@ static void fake_send(void *context, const struct push_request *request, struct 
 static struct push_spool *open_spool(struct fake *fake)
 {
 	const struct push_spool_options options = {.transport = {fake_send, fake},
-						   .now_ns = now,
 						   .first_wait_ns = NS_PER_MS,
 						   .longest_wait_ns = NS_PER_MS};
 	struct push_spool *spool;
