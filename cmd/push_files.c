@@ -139,18 +139,24 @@ static int add_all(struct push_spool *spool, enum push_kind kind, const struct p
 		   struct export_options options, const struct push_labels *labels, struct err *err)
 {
 	bool has_any = false;
+	int failure = 0;
 
 	for (int metric = 0; metric < METRIC_COUNT; metric++) {
+		struct err why = ERR_INIT;
 		int status;
 
 		options.metric = (enum metric)metric;
 		if (!is_pushed(profile, options.metric))
 			continue;
-		status = add_metric(spool, kind, profile, &options, labels, err);
-		if (status && status != ERR_EMPTY)
-			return status;
+		status = add_metric(spool, kind, profile, &options, labels, &why);
+		if (status && status != ERR_EMPTY && !failure) {
+			failure = status;
+			*err = why;
+		}
 		has_any |= status == 0;
 	}
+	if (failure)
+		return failure;
 	return has_any ? 0 : err_set(err, ERR_EMPTY, "no samples match: there is nothing to push");
 }
 

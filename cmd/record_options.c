@@ -86,6 +86,22 @@ const struct option_row record_option_rows[] = {
 	 .min = 1,
 	 .max = 1e6,
 	 .help = "keep the newest N files of the program (default: 10)"},
+	{.type = OPTION_SECTION, .name = "Pushing"},
+	{.type = OPTION_DURATION,
+	 .name = "every",
+	 .argument = "TIME",
+	 .offset = AT(keep.every.span_ns),
+	 .min = 1e9,
+	 .max = 36e11,
+	 .help = "push each TIME of the recording, and write no profile (default frequency then: "
+		 "49)"},
+	PUSH_OPTION_ROWS(struct record_options, keep.every.push),
+	{.type = OPTION_FILE,
+	 .name = "push-spool",
+	 .argument = "DIR",
+	 .offset = AT(keep.every.spool),
+	 .help = "keep what is not delivered yet in DIR, up to 256M, also for the next recording "
+		 "(default: 16M in memory)"},
 	{.type = OPTION_SECTION, .name = "Output"},
 	{.type = OPTION_FILE,
 	 .short_name = 'o',
@@ -160,7 +176,8 @@ void record_options_init(struct record_options *options)
 void record_options_settle(struct record_options *options)
 {
 	if (!options->frequency_hz)
-		options->frequency_hz = options->keep.span_ns ? 49 : 500;
+		options->frequency_hz =
+			options->keep.span_ns || options->keep.every.span_ns ? 49 : 500;
 }
 
 int record_options_check_words(const struct record_options *options, char *const *words,

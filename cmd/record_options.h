@@ -9,6 +9,7 @@
 
 #include "cmd/counting.h"
 #include "cmd/options.h"
+#include "cmd/push_options.h"
 #include "cmd/symbol_options.h"
 #include "profile/metric.h"
 
@@ -34,12 +35,20 @@ struct select_options {
 	struct option_list units, names;
 };
 
-/* The flight recorder. */
+/* The recording is pushed while it goes. */
+struct every_options {
+	uint64_t span_ns; /* of each part; 0: it is not pushed */
+	struct push_options push;
+	const char *spool; /* a directory; NULL: in memory */
+};
+
+/* The flight recorder, and others without a file. */
 struct keep_options {
 	uint64_t span_ns;   /* to keep; 0: there is none */
 	uint64_t max_bytes; /* of that; 0: the default */
 	struct option_list triggers;
 	uint64_t limit; /* files; 0: the default */
+	struct every_options every;
 };
 
 /* The options of everything that records: record, attach. */

@@ -33,7 +33,6 @@
 #include "probe/prober.h"
 #include "profile/heap_discard.h"
 #include "profile/profile.h"
-#include "recorder/history.h"
 #include "store/store.h"
 #include "symbol/named_code.h"
 #include "view/number.h"
@@ -155,11 +154,13 @@ static void resolve_at_end(const struct recording *recording, const struct recor
 static int take_snapshot(struct recording *recording, struct sampler *sampler, const char *path,
 			 struct err *err)
 {
-	if (recording->keep) {
+	if (keep_has_triggers(recording->keep)) {
 		err_set(err, ERR_UNSUPPORTED, "no snapshot of a flight recorder");
 		err_hint(err, "'dump LABEL' writes the time that it keeps");
 		return ERR_UNSUPPORTED;
 	}
+	if (recording->keep)
+		return err_set(err, ERR_UNSUPPORTED, "no snapshot of a recording that is pushed");
 	if (!recording->snapshots.file->created)
 		return err_set(err, ERR_UNSUPPORTED, "no snapshot of a recording that goes to %s",
 			       recording_file_name(recording->snapshots.file));
@@ -212,7 +213,7 @@ static void read_signals(struct recording *recording, struct sampler *sampler)
 			stop(recording, sampler);
 		else if (info.ssi_signo == SIGUSR1)
 			toggle_pause(sampler);
-		else if (info.ssi_signo == SIGUSR2 && recording->keep)
+		else if (info.ssi_signo == SIGUSR2 && keep_has_triggers(recording->keep))
 			keep_signal(recording->keep, sampler);
 		else if (info.ssi_signo == SIGUSR2)
 			snapshot_by_signal(recording, sampler);
@@ -287,7 +288,7 @@ static int obey(struct recording *recording, struct sampler *sampler, enum contr
 	case CONTROL_SNAPSHOT:
 		return take_snapshot(recording, sampler, argument, err);
 	case CONTROL_DUMP:
-		if (!recording->keep)
+		if (!keep_has_triggers(recording->keep))
 			return err_set(err, ERR_INVALID, "control: 'dump' needs --keep");
 		keep_control(recording->keep, sampler, argument);
 		break;
@@ -449,8 +450,8 @@ static void prepare_keep(struct recording *recording, const struct counting *cou
 	struct symbol_options symbols = how_to_resolve(recording);
 
 	if (recording->keep)
-		keep_begin(recording->keep, recording->options->no_symbols ? NULL : &symbols,
-			   counting, recording->shows_progress, !recording->argv);
+		keep_begin(recording->keep, &symbols, counting, recording->shows_progress,
+			   !recording->argv);
 }
 
 struct command_start {
@@ -515,11 +516,10 @@ static int start_sampler(struct recording *recording, struct recorded *recorded,
 		.max_depth = options->max_depth,
 		.within = recorded->within ? &within : NULL,
 		.prober = counting_prober(counting),
-		.look = recording->keep	   ? history_look
+		.look = recording->keep	   ? keep_collect
 			: recording->agent ? agent_look
 					   : NULL,
-		.look_context =
-			recording->keep ? (void *)keep_history(recording->keep) : recording->agent,
+		.look_context = recording->keep ? (void *)recording->keep : recording->agent,
 		.helper = recording->agent ? agent_pid(recording->agent) : 0,
 		.check_unwinder = options->check_unwinder,
 		.ended = &recording->ending.listener.asked,

@@ -18,6 +18,7 @@
 #include "cmd/counting.h"
 #include "cmd/keep_directory.h"
 #include "cmd/record_options.h"
+#include "cmd/recording_push.h"
 #include "cmd/resolve_progress.h"
 #include "cmd/save_profile.h"
 #include "cmd/service_notify.h"
@@ -69,7 +70,8 @@ struct keep_crash {
 struct keep {
 	const struct record_options *options;
 	struct keep_directory directory;
-	struct history *history; /* owned */
+	struct history *history;     /* owned; NULL without --keep */
+	struct recording_push *push; /* owned; NULL without --every */
 	struct triggers triggers;
 	struct symbol_options symbols;
 	bool has_names;			 /* shall be looked for */
@@ -142,14 +144,22 @@ int keep_new(const struct record_options *options, const char *command, struct k
 	     struct err *err)
 {
 	const struct keep_options *asked = &options->keep;
+	struct recording_push *push = NULL;
 	struct keep *made;
 	int status = check_options(options, err);
 
 	*keep = NULL;
-	if (status < 0 || !asked->span_ns)
+	if (status == 0)
+		status = recording_push_new(options, &push, err);
+	if (status < 0 || (!asked->span_ns && !push))
 		return status;
 	made = xcalloc(1, sizeof(*made));
 	made->options = options;
+	made->push = push;
+	if (!asked->span_ns) {
+		*keep = made;
+		return 0;
+	}
 	status = add_triggers(made, &asked->triggers, err);
 	if (status == 0 && triggers_find(&made->triggers, TRIGGER_CONTROL) && !options->control)
 		status = err_set(err, ERR_INVALID, "--trigger control needs --control");
@@ -177,6 +187,7 @@ void keep_free(struct keep *keep)
 	dump_release(&keep->writer.dump);
 	free(keep->crash.text);
 	triggers_release(&keep->triggers);
+	recording_push_free(keep->push);
 	history_free(keep->history);
 	keep_directory_release(&keep->directory);
 	free(keep);
@@ -184,7 +195,9 @@ void keep_free(struct keep *keep)
 
 int keep_open(struct keep *keep, struct err *err)
 {
-	return keep_directory_make(&keep->directory, err);
+	int status = keep->history ? keep_directory_make(&keep->directory, err) : 0;
+
+	return status ? status : recording_push_open(keep->push, err);
 }
 
 static uint64_t epoch_ns(void)
@@ -195,18 +208,27 @@ static uint64_t epoch_ns(void)
 void keep_begin(struct keep *keep, const struct symbol_options *symbols,
 		const struct counting *counting, bool clears_line, bool tells_manager)
 {
-	keep->has_names = symbols != NULL;
-	if (symbols)
-		keep->symbols = *symbols;
+	keep->has_names = !keep->options->no_symbols;
+	keep->symbols = *symbols;
 	keep->counting = counting;
 	keep->clears_line = clears_line;
 	keep->tells_manager = tells_manager;
+	recording_push_begin(keep->push, symbols, clears_line);
 	keep->epoch_ns = epoch_ns();
 }
 
-struct history *keep_history(struct keep *keep)
+void keep_collect(void *context, const struct profile *profile)
 {
-	return keep->history;
+	struct keep *keep = context;
+
+	if (keep->history)
+		history_look(keep->history, profile);
+	recording_push_collect(keep->push, profile);
+}
+
+bool keep_has_triggers(const struct keep *keep)
+{
+	return keep && keep->history;
 }
 
 /* --- writing --- */
@@ -229,6 +251,7 @@ static void note_trigger(const struct keep *keep, struct keep_dump *dump)
 	}
 	profile_set_counter(profile, "recorder_ns", dump->span.to_ns);
 	profile_set_counter(profile, "suppressed_triggers", atomic_load(&keep->nr_suppressed));
+	recording_push_note(keep->push, profile);
 }
 
 static void write_dump(struct keep *keep, struct keep_dump *dump)
@@ -421,6 +444,9 @@ void keep_look(struct keep *keep, struct sampler *sampler)
 	uint64_t now_ns = clock_monotonic_ns();
 	const struct trigger *trigger;
 
+	recording_push_look(keep->push, sampler);
+	if (!keep->history)
+		return;
 	note_jump(keep, sampler);
 	if (triggers_need_readings(&keep->triggers) && now_ns >= keep->reading_due_ns) {
 		take_reading(keep);
@@ -437,7 +463,8 @@ void keep_look(struct keep *keep, struct sampler *sampler)
 int keep_timeout_ms(const struct keep *keep)
 {
 	uint64_t now_ns = clock_monotonic_ns();
-	uint64_t due_ns = triggers_due_ns(&keep->triggers);
+	uint64_t due_ns =
+		min_u64(triggers_due_ns(&keep->triggers), recording_push_due_ns(keep->push));
 
 	if (triggers_need_readings(&keep->triggers))
 		due_ns = min_u64(due_ns, keep->reading_due_ns);
@@ -541,7 +568,7 @@ static void say_sum(const struct keep *keep)
 bool keep_finish(struct keep *keep, struct profile *profile)
 {
 	join_writer(keep);
-	history_look(keep->history, profile); /* the samples since the last flush */
+	keep_collect(keep, profile); /* the samples since the last flush */
 	profile_drop_samples(profile);
 	if (keep->pending.text)
 		write_at_end(keep, profile);
@@ -549,6 +576,7 @@ bool keep_finish(struct keep *keep, struct profile *profile)
 		crash_at_end(keep, profile);
 	if (triggers_find(&keep->triggers, TRIGGER_EXIT))
 		trigger_at_end(keep, profile, trigger_name(TRIGGER_EXIT), TRIGGER_EXIT);
-	say_sum(keep);
-	return !atomic_load(&keep->nr_failed);
+	if (keep->history)
+		say_sum(keep);
+	return recording_push_finish(keep->push, profile) && !atomic_load(&keep->nr_failed);
 }

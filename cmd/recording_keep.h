@@ -8,35 +8,38 @@
 
 struct counting;
 struct err;
-struct history;
 struct profile;
 struct record_options;
 struct sampler;
 
 /*
- * A flight recorder: --keep. The last samples stay in memory, and upon a trigger they become a
- * profile in a directory, which a thread beside the recording writes, as names take long to be
- * found. One thread calls all functions.
+ * A recording without a file. A flight recorder: --keep. The last samples stay in memory, and upon
+ * a trigger they become a profile in a directory, which a thread beside the recording writes, as
+ * names take long to be found. And --every: recording_push.h. One thread calls all functions but
+ * keep_collect().
  */
 struct keep;
 
 /*
- * NULL in *keep without --keep. ERR_INVALID: a trigger that is none, or options that cannot be
- * combined. The options are borrowed.
+ * NULL in *keep without --keep and --every. ERR_INVALID: a trigger that is none, or options that
+ * cannot be combined. The options are borrowed.
  */
 int keep_new(const struct record_options *options, const char *command, struct keep **keep,
 	     struct err *err);
 void keep_free(struct keep *keep);
-/* Make the directory, if it is not there. */
+/* Make the directory, if it is not there, and the way to push, while profc has one thread. */
 int keep_open(struct keep *keep, struct err *err);
 /*
- * The options of names are borrowed as they are elsewhere; NULL: no names. The counting is borrowed
- * as well, up to keep_finish(); NULL: nothing is counted. With `tells_manager` the service manager
- * is told of each profile.
+ * The options of names are borrowed as they are elsewhere. The counting is borrowed as well, up to
+ * keep_finish(); NULL: nothing is counted. With `tells_manager` the service manager is told of each
+ * profile.
  */
 void keep_begin(struct keep *keep, const struct symbol_options *symbols,
 		const struct counting *counting, bool clears_line, bool tells_manager);
-struct history *keep_history(struct keep *keep);
+/* collector_options.look: take the samples that are to be written. `context` is the keep. */
+void keep_collect(void *context, const struct profile *profile);
+/* Is it a flight recorder? NULL is none. */
+bool keep_has_triggers(const struct keep *keep);
 
 /* How long poll(2) may wait, in milliseconds; -1: for ever. */
 int keep_timeout_ms(const struct keep *keep);

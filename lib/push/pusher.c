@@ -11,10 +11,13 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/minmax.h"
 #include "base/semaphore.h"
 #include "push/spool.h"
 
 #define IDLE_NS (3600 * NS_PER_SEC)
+/* How often is looked whether the end is hurried. */
+#define LOOK_NS (100 * NS_PER_MS)
 
 struct pusher {
 	struct push_spool *spool; /* borrowed, as is the next */
@@ -118,15 +121,27 @@ bool pusher_trouble(struct pusher *pusher, struct push_answer *answer)
 	return has_trouble;
 }
 
-void pusher_end(struct pusher *pusher, uint64_t until_ns)
+static bool is_hurried(const atomic_bool *hurried)
 {
-	if (!pusher)
-		return;
+	return hurried && atomic_load(hurried);
+}
+
+void pusher_wait(struct pusher *pusher, uint64_t until_ns, const atomic_bool *hurried)
+{
+	uint64_t look_ns = 0;
+
 	atomic_store(&pusher->until_ns, until_ns);
 	pusher_wake(pusher);
 	/* A signal handler ends the wait early, and is no reason to give up. */
-	while (!semaphore_wait_until(&pusher->done, until_ns) && clock_monotonic_ns() < until_ns)
-		;
+	while (!semaphore_wait_until(&pusher->done, min_u64(until_ns, look_ns)) &&
+	       !is_hurried(hurried) && clock_monotonic_ns() < until_ns)
+		look_ns = clock_monotonic_ns() + LOOK_NS;
+}
+
+void pusher_end(struct pusher *pusher)
+{
+	if (!pusher)
+		return;
 	atomic_store(pusher->give_up, true);
 	pusher_wake(pusher);
 	pthread_join(pusher->thread, NULL);

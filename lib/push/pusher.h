@@ -25,9 +25,14 @@ void pusher_wake(struct pusher *pusher);
 /* The last answer but deliveries, with its words; false: there was none. */
 bool pusher_trouble(struct pusher *pusher, struct push_answer *answer);
 /*
- * Go on until all is delivered, or until this time of clock_monotonic_ns(); then set the flag, wait
- * for the thread, and free it. What is left is in the spool. NULL is accepted.
+ * Wait until all is delivered, until this time of clock_monotonic_ns(), or until `hurried`, which
+ * may be NULL, becomes true. Nothing is added any more: the thread ends when all is delivered, or
+ * would have to wait for longer.
  */
-void pusher_end(struct pusher *pusher, uint64_t until_ns);
+void pusher_wait(struct pusher *pusher, uint64_t until_ns, const atomic_bool *hurried);
+/*
+ * Set the flag, wait for the thread, and free it. What is left is in the spool. NULL is accepted.
+ */
+void pusher_end(struct pusher *pusher);
 
 #endif

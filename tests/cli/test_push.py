@@ -1,25 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """profc export --push: what receivers get, and what becomes of failures."""
 
-import ctypes
 import json
 import os
 import stat
-import unittest
 
 from made import MadeCase
 from profc import profc
-from receiver import Pprof, Receiver
-
-
-def need_libcurl():
-    for name in ("libcurl.so.4", "libcurl-gnutls.so.4"):
-        try:
-            ctypes.CDLL(name)
-            return
-        except OSError:
-            pass
-    raise unittest.SkipTest("libcurl is not installed")
+from receiver import Pprof, Receiver, need_libcurl
 
 
 class Pushed(MadeCase):

@@ -2,13 +2,25 @@
 """Receivers of pushed profiles, as Pyroscope and Parca are, and what came."""
 
 import base64
+import ctypes
 import email.parser
 import email.policy
 import gzip
 import http.server
 import json
 import threading
+import unittest
 import urllib.parse
+
+
+def need_libcurl():
+    for name in ("libcurl.so.4", "libcurl-gnutls.so.4"):
+        try:
+            ctypes.CDLL(name)
+            return
+        except OSError:
+            pass
+    raise unittest.SkipTest("libcurl is not installed")
 
 
 def fields(message):
@@ -63,6 +75,7 @@ class Pprof:
         self.types = [typed(value) for field, value in rows if field == 1]
         self.period_type = next(typed(value) for field, value in rows if field == 11)
         self.time_ns = next((value for field, value in rows if field == 9), 0)
+        self.duration_ns = next((value for field, value in rows if field == 10), 0)
         columns = zip(*(
             numbers(dict(fields(value))[2]) for field, value in rows if field == 2
         ))
@@ -106,7 +119,12 @@ class Push:
 
 
 class Receiver:
-    """Takes pushes on a port of its own; `statuses` are those of the first answers."""
+    """
+    Takes pushes on a port of its own; `statuses` are those of the first answers: None is no answer
+    to a push that was not taken, LOST to one that was.
+    """
+
+    LOST = 0
 
     def __init__(self, statuses=(), retry_after=None, words=b"no"):
         self.pushes = []
@@ -120,11 +138,11 @@ class Receiver:
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 status = left.pop(0) if left else 200
-                if status is None:  # no answer
+                if status in (200, Receiver.LOST):
+                    receiver.pushes.append(Push(self.path, self.headers, body))
+                if not status:
                     self.close_connection = True
                     return
-                if status == 200:
-                    receiver.pushes.append(Push(self.path, self.headers, body))
                 receiver.agents.append(self.headers["User-Agent"])
                 self.send_response(status)
                 if retry_after:

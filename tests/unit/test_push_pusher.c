@@ -60,7 +60,8 @@ TEST(pusher, delivers_all_before_it_ends)
 		pusher_wake(pusher);
 	}
 	assert_false(pusher_trouble(pusher, &answer));
-	pusher_end(pusher, clock_monotonic_ns() + 60 * NS_PER_SEC);
+	pusher_wait(pusher, clock_monotonic_ns() + 60 * NS_PER_SEC, NULL);
+	pusher_end(pusher);
 	assert_int_equal(push_spool_counts(spool).nr_delivered, 1000);
 	push_spool_free(spool);
 }
@@ -79,7 +80,8 @@ TEST(pusher, tries_again_when_it_is_due)
 	assert_true(pusher_trouble(pusher, &answer));
 	assert_string_equal(answer.words, "no");
 	fake.outcome = PUSH_DELIVERED;
-	pusher_end(pusher, clock_monotonic_ns() + 60 * NS_PER_SEC);
+	pusher_wait(pusher, clock_monotonic_ns() + 60 * NS_PER_SEC, NULL);
+	pusher_end(pusher);
 	assert_int_equal(push_spool_counts(spool).nr_delivered, 1);
 	push_spool_free(spool);
 }
@@ -96,7 +98,8 @@ TEST(pusher, leaves_what_it_has_no_time_for)
 	assert_int_equal(pusher_start(&pusher, spool, &fake.give_up, NULL), 0);
 	while (fake.nr_sent == 0)
 		usleep(1000);
-	pusher_end(pusher, clock_monotonic_ns());
+	pusher_wait(pusher, clock_monotonic_ns(), NULL);
+	pusher_end(pusher);
 	assert_int_equal(fake.nr_sent, 1);
 	assert_int_equal(push_spool_counts(spool).nr_left, 2);
 	push_spool_free(spool);

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cmd/recording_push.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/minmax.h"
+#include "calltree/filter.h"
+#include "cmd/command.h"
+#include "cmd/push_files.h"
+#include "cmd/push_way.h"
+#include "cmd/record_options.h"
+#include "cmd/resolve_progress.h"
+#include "collector/collector.h"
+#include "export/export_options.h"
+#include "profile/profile.h"
+#include "push/labels.h"
+#include "push/pusher.h"
+#include "push/spool.h"
+#include "recorder/history.h"
+#include "recorder/window.h"
+#include "sampler/sampler.h"
+
+/* Samples of one time; with half of them it ends early. */
+#define WINDOW_BYTES	   (UINT64_C(64) << 20)
+#define SPOOL_MEMORY_BYTES (UINT64_C(16) << 20)
+#define SPOOL_DISK_BYTES   (UINT64_C(256) << 20)
+/* At the end the delivery is waited for so long. */
+#define PATIENCE_NS (10 * NS_PER_SEC)
+/* How often is looked whether there are too many samples, or whether files are made. */
+#define LOOK_NS	 NS_PER_SEC
+#define NICENESS 10
+
+/* The thread that makes files. */
+struct push_writer {
+	pthread_t thread;
+	bool has_thread;     /* to be joined */
+	atomic_bool is_busy; /* it has not made them yet */
+	struct collector_cut cut;
+	struct history_span span;
+	uint64_t from_realtime_ns; /* 0: as the span says */
+	struct profile *profile;   /* from the cut on; owned */
+};
+
+struct recording_push {
+	const struct record_options *options;
+	struct push_target target;
+	struct push_way way;
+	struct push_spool *spool; /* owned, as are the next two */
+	struct pusher *pusher;
+	struct window *window;
+	struct push_labels
+		labels; /* those of the first profile, as receivers know series by them */
+	bool has_labels;
+	struct symbol_options symbols;
+	bool clears_line;
+	uint64_t due_ns;		      /* CLOCK_MONOTONIC */
+	uint64_t until_ns, until_realtime_ns; /* the end of the time that was pushed last */
+	struct push_writer writer;
+	struct push_answer said; /* the trouble that was told */
+	atomic_bool gives_up;
+	atomic_uint nr_failed; /* times of which not all files could be made */
+};
+
+/* --- options --- */
+
+static int refuse_with(const char *option, struct err *err)
+{
+	return err_set(err, ERR_INVALID, "--every cannot be combined with %s", option);
+}
+
+static int check_unwanted(const struct every_options *every, struct err *err)
+{
+	if (every->push.receiver)
+		return err_set(err, ERR_INVALID, "--push needs --every TIME");
+	return every->spool ? err_set(err, ERR_INVALID, "--push-spool needs --every TIME") : 0;
+}
+
+static int check_output(const struct record_options *options, struct err *err)
+{
+	const struct every_options *every = &options->keep.every;
+
+	if (!every->push.receiver) {
+		err_set(err, ERR_INVALID, "--every needs --push URL or --push DIR/");
+		err_hint(err, "--push %s writes pprof files to a directory",
+			 options->output ? options->output : "DIR/");
+		return ERR_INVALID;
+	}
+	if (!options->output || options->keep.span_ns)
+		return 0;
+	err_set(err, ERR_INVALID, "--every writes no profile: -o is not for it");
+	err_hint(err, "--keep TIME with -o DIR/ has profiles of what happened, too");
+	return ERR_INVALID;
+}
+
+static int check_options(const struct record_options *options, struct err *err)
+{
+	const struct count_options *count = &options->count;
+
+	if (count_options_have_memory(count))
+		return refuse_with("--mem", err);
+	if (count->no_cpu)
+		return refuse_with("--no-cpu", err);
+	if (count->functions.nr || count->calls_in.nr || count->lines.nr || count->syscalls ||
+	    count->pools.nr)
+		return refuse_with("--count", err);
+	if (options->agent)
+		return refuse_with("--agent", err);
+	if (options->use.html || options->use.open)
+		return refuse_with("--html or --open", err);
+	if (options->use.with_source)
+		return refuse_with("--with-source", err);
+	if (options->max_size_bytes)
+		return refuse_with("--max-size", err);
+	return check_output(options, err);
+}
+
+int recording_push_new(const struct record_options *options, struct recording_push **push,
+		       struct err *err)
+{
+	const struct every_options *every = &options->keep.every;
+	struct push_target target = {.is_wanted = false};
+	int status = every->span_ns ? check_options(options, err) : check_unwanted(every, err);
+
+	*push = NULL;
+	if (status == 0)
+		status = push_options_apply(&every->push, &target, err);
+	if (status == 0 && every->spool && target.receiver.kind == PUSH_DIRECTORY)
+		status = err_set(err, ERR_INVALID, "--push-spool needs the URL of a server");
+	if (status < 0 || !every->span_ns) {
+		push_target_release(&target);
+		return status;
+	}
+	*push = xcalloc(1, sizeof(**push));
+	(*push)->options = options;
+	(*push)->target = target;
+	return 0;
+}
+
+void recording_push_free(struct recording_push *push)
+{
+	if (!push)
+		return;
+	pusher_end(push->pusher);
+	push_spool_free(push->spool);
+	push_way_close(&push->way);
+	push_target_release(&push->target);
+	push_labels_release(&push->labels);
+	profile_free(push->writer.profile);
+	window_free(push->window);
+	free(push);
+}
+
+int recording_push_open(struct recording_push *push, struct err *err)
+{
+	struct push_spool_options options = {
+		.seed = clock_realtime_ns() ^ (uint64_t)getpid(),
+		.max_bytes = SPOOL_MEMORY_BYTES,
+	};
+	int status = push ? push_way_open(&push->way, &push->target, &push->gives_up, err) : 0;
+
+	if (status < 0 || !push)
+		return status;
+	options.transport = push->way.transport;
+	options.directory = push->options->keep.every.spool;
+	if (options.directory)
+		options.max_bytes = SPOOL_DISK_BYTES;
+	push->window = window_new(WINDOW_BYTES);
+	return push_spool_open(&push->spool, &options, err);
+}
+
+/* --- making files --- */
+
+static void clear_line(const struct recording_push *push)
+{
+	if (push->clears_line && may_show_progress())
+		print_progress("%s", "");
+}
+
+static int add_files(struct recording_push *push, const struct profile *profile, struct err *err)
+{
+	static const struct filter everything = {.from_ns = 0};
+	const struct export_options options = {.metric = METRIC_CPU, .filter = &everything};
+	int status = 0;
+
+	if (!push->has_labels)
+		status = push_files_label(&push->target, profile, &push->labels, err);
+	push->has_labels |= status == 0;
+	if (status == 0)
+		status = push_files_add(push->spool, &push->target, profile, &options, true,
+					&push->labels, err);
+	return status == ERR_EMPTY ? 0 : status;
+}
+
+static void make_files(struct recording_push *push)
+{
+	struct push_writer *writer = &push->writer;
+	struct profile *profile = writer->profile;
+	struct err err = ERR_INIT;
+
+	/* By the clock of the machine, too, it begins where the last one ended. */
+	if (writer->from_realtime_ns) {
+		profile->meta.start_realtime_ns = writer->from_realtime_ns;
+		profile->meta.duration_ns = writer->span.to_realtime_ns - writer->from_realtime_ns;
+	}
+	if (!push->options->no_symbols)
+		resolve_with_progress(profile, &push->symbols, false);
+	prepare_profile(profile, NULL, false, false);
+	if (add_files(push, profile, &err) < 0) {
+		atomic_fetch_add(&push->nr_failed, 1);
+		clear_line(push);
+		print_err(&err);
+	}
+	if (push->pusher)
+		pusher_wake(push->pusher);
+}
+
+static void take_samples(void *context, const struct profile *profile)
+{
+	struct recording_push *push = context;
+
+	push->writer.profile = window_take(push->window, profile, &push->writer.span);
+}
+
+static void write_cut(struct recording_push *push)
+{
+	collector_cut_wait(&push->writer.cut);
+	make_files(push);
+	atomic_store(&push->writer.is_busy, false);
+}
+
+static void *write_beside(void *argument)
+{
+	setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS);
+	write_cut(argument);
+	return NULL;
+}
+
+static void join_writer(struct recording_push *push)
+{
+	if (push->writer.has_thread)
+		pthread_join(push->writer.thread, NULL);
+	profile_free(push->writer.profile);
+	push->writer = (struct push_writer){.has_thread = false};
+}
+
+/* The time ends here, and the next one begins, unless the clock of the machine was set. */
+static void begin_span(struct recording_push *push, uint64_t now_ns)
+{
+	struct push_writer *writer = &push->writer;
+	uint64_t realtime_ns = clock_realtime_ns();
+	uint64_t expected_ns = push->until_realtime_ns + (now_ns - push->until_ns);
+	bool joins = push->until_realtime_ns && realtime_ns + NS_PER_SEC > expected_ns &&
+		     realtime_ns < expected_ns + NS_PER_SEC;
+
+	writer->span = (struct history_span){push->until_ns, now_ns, realtime_ns};
+	writer->from_realtime_ns = joins ? min_u64(push->until_realtime_ns, realtime_ns) : 0;
+	push->until_ns = now_ns;
+	push->until_realtime_ns = realtime_ns;
+}
+
+static void begin_writing(struct recording_push *push, struct sampler *sampler)
+{
+	struct push_writer *writer = &push->writer;
+
+	join_writer(push);
+	begin_span(push, max_u64(sampler_progress(sampler).elapsed_ns, push->until_ns));
+	writer->cut.look = take_samples;
+	writer->cut.context = push;
+	sampler_cut(sampler, &writer->cut);
+	atomic_store(&writer->is_busy, true);
+	writer->has_thread = pthread_create(&writer->thread, NULL, write_beside, push) == 0;
+	if (!writer->has_thread)
+		write_cut(push);
+}
+
+/* --- while it goes --- */
+
+void recording_push_begin(struct recording_push *push, const struct symbol_options *symbols,
+			  bool clears_line)
+{
+	struct err err = ERR_INIT;
+
+	if (!push)
+		return;
+	push->symbols = *symbols;
+	push->clears_line = clears_line;
+	push->due_ns = clock_monotonic_ns() + push->options->keep.every.span_ns;
+	if (pusher_start(&push->pusher, push->spool, &push->gives_up, &err) == 0)
+		return;
+	push->pusher = NULL;
+	print_err(&err);
+}
+
+void recording_push_collect(struct recording_push *push, const struct profile *profile)
+{
+	if (push)
+		window_look(push->window, profile);
+}
+
+uint64_t recording_push_due_ns(const struct recording_push *push)
+{
+	uint64_t next_ns = clock_monotonic_ns() + LOOK_NS;
+
+	if (!push)
+		return UINT64_MAX;
+	return atomic_load(&push->writer.is_busy) ? next_ns : min_u64(push->due_ns, next_ns);
+}
+
+/* Each trouble once, and not what is repeated for hours. */
+static void say_trouble(struct recording_push *push)
+{
+	struct push_answer answer;
+
+	if (!push->pusher || !pusher_trouble(push->pusher, &answer) ||
+	    strcmp(answer.words, push->said.words) == 0)
+		return;
+	push->said = answer;
+	clear_line(push);
+	print_warning("a profile was not delivered to %s: %s", push->target.options->receiver,
+		      answer.words);
+}
+
+void recording_push_look(struct recording_push *push, struct sampler *sampler)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (!push || atomic_load(&push->writer.is_busy) ||
+	    (now_ns < push->due_ns && !window_is_filling(push->window)))
+		return;
+	say_trouble(push);
+	begin_writing(push, sampler);
+	push->due_ns += push->options->keep.every.span_ns;
+	if (push->due_ns <= now_ns)
+		push->due_ns = now_ns + push->options->keep.every.span_ns;
+}
+
+void recording_push_note(struct recording_push *push, struct profile *profile)
+{
+	struct push_counts counts;
+
+	if (!push)
+		return;
+	counts = push_spool_counts(push->spool);
+	profile_set_counter(profile, "pushed_profiles", counts.nr_delivered);
+	profile_set_counter(profile, "push_lost",
+			    counts.nr_refused + counts.nr_dropped + counts.nr_unkept);
+	profile_set_counter(profile, "push_failures", counts.nr_failures);
+}
+
+/* --- the end --- */
+
+static void append_number(struct buf *out, uint64_t nr, const char *words)
+{
+	if (nr)
+		buf_printf(out, ", %lu %s", (unsigned long)nr, words);
+}
+
+static void say_sum(struct recording_push *push, const struct push_counts *counts)
+{
+	uint64_t nr_all = counts->nr_added + counts->nr_found;
+	const char *spool = push->options->keep.every.spool;
+	struct buf text = {0};
+
+	buf_printf(&text, "pushed %lu of %lu profile%s to %s", (unsigned long)counts->nr_delivered,
+		   (unsigned long)nr_all, nr_all == 1 ? "" : "s", push->target.options->receiver);
+	append_number(&text, counts->nr_refused, "refused");
+	append_number(&text, counts->nr_dropped, "dropped for want of room");
+	append_number(&text, counts->nr_unkept, "not kept");
+	append_number(&text, counts->nr_left, spool ? "left in " : "not delivered");
+	if (counts->nr_left && spool)
+		buf_append_str(&text, spool);
+	append_number(&text, counts->nr_failures,
+		      counts->nr_failures == 1 ? "attempt failed" : "attempts failed");
+	append_number(&text, window_nr_left_out(push->window), "samples left out");
+	clear_line(push);
+	if (counts->nr_delivered < nr_all)
+		print_warning("%s", buf_str(&text));
+	else if (!push->options->quiet)
+		print_note("%s", buf_str(&text));
+	buf_release(&text);
+}
+
+bool recording_push_finish(struct recording_push *push, const struct profile *profile)
+{
+	struct push_counts counts;
+
+	if (!push)
+		return true;
+	join_writer(push);
+	begin_span(push, max_u64(profile->meta.duration_ns, push->until_ns));
+	take_samples(push, profile);
+	make_files(push);
+	if (push->pusher)
+		pusher_wait(push->pusher, clock_monotonic_ns() + PATIENCE_NS, push->symbols.ended);
+	say_trouble(push);
+	pusher_end(push->pusher);
+	push->pusher = NULL;
+	counts = push_spool_counts(push->spool);
+	say_sum(push, &counts);
+	if (!push->options->keep.every.spool && counts.nr_left)
+		return false;
+	return !counts.nr_refused && !counts.nr_dropped && !counts.nr_unkept &&
+	       !atomic_load(&push->nr_failed);
+}
