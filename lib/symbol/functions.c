@@ -63,7 +63,7 @@ static const struct elf_symbol *aliases_of(const struct symbol_functions *functi
 	return functions->file->symbols.rows + entry->first_alias;
 }
 
-/* What the caller of a search gets; it stays where it is. */
+/* The result of a search, for its caller; it stays where it is. */
 static struct symbol_function *shown_of(const struct symbol_functions *functions,
 					struct entry *entry)
 {
@@ -228,7 +228,7 @@ static void add_definitions(struct symbol_functions *functions)
 		const struct dwarf_definition *row = &inventory->definitions[i];
 		struct entry *entry = entry_at(functions, nr, row->start);
 
-		/* Of several at one address the last is shown. */
+		/* If several are at one address, the last one is shown. */
 		if (i + 1 < inventory->nr_definitions && row[1].start == row->start)
 			continue;
 		if (!entry && is_covered(functions, row->start))

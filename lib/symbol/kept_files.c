@@ -12,7 +12,7 @@
 
 /* Each holds some descriptors. */
 #define FILES_MAX 32
-/* Of all files: tables, and what was inflated. */
+/* For all files: tables, and what was inflated. */
 #define BYTES_MAX ((uint64_t)32 << 20)
 
 struct kept_files {

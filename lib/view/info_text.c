@@ -116,7 +116,7 @@ static void print_when(struct info *info)
 	fact(info, "recorded");
 }
 
-/* What a file of a flight recorder was written upon; NULL: it is none. */
+/* The trigger of a file of a flight recorder; NULL: it has none. */
 static const char *trigger_of(const struct profile *profile)
 {
 	static const char prefix[] = PROFILE_TRIGGER_MARK;

@@ -17,7 +17,7 @@ struct sink;
  */
 void leaks_print_text(const struct leaks *leaks, const struct view *view, size_t limit,
 		      struct sink *sink);
-/* The same as JSON. */
+/* JSON of all this. */
 void leaks_print_json(const struct leaks *leaks, size_t limit, struct sink *sink);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "profile/profile.h"
 
-/* Of all programs as many are named, each with this share or more. */
+/* So many programs are named, each with this share or more. */
 #define NAMED_MAX     4
 #define LEAST_PERCENT 1.0
 
