@@ -107,7 +107,8 @@ class Packages(Installing):
         self.make("install")
         with open(os.path.join(PACKAGING, "profc.spec"), encoding="utf-8") as file:
             text = file.read()
-        macros = {"%{_bindir}": "usr/bin", "%{_mandir}": "usr/share/man", "%{_datadir}": "usr/share"}
+        macros = {"%{_bindir}": "usr/bin", "%{_mandir}": "usr/share/man",
+                  "%{_datadir}": "usr/share", "%{_prefix}": "usr"}
         patterns = []
         for line in text.split("%files\n")[1].splitlines():
             if line.startswith("%{"):
