@@ -224,35 +224,96 @@ static bool is_trusted(const struct stat *file, const struct stat *directory)
 					  file->st_uid == directory->st_uid);
 }
 
-static bool is_later(const struct timespec *a, const struct timespec *b)
+static void add_file(struct keep_files *files, const char *path, const char *name,
+		     const struct stat *directory)
 {
-	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+	const char *slash = path[strlen(path) - 1] == '/' ? "" : "/";
+	struct keep_file file = {.path = xasprintf("%s%s%s", path, slash, name)};
+	struct stat found;
+
+	if (has_suffix(name) && lstat(file.path, &found) == 0 && is_trusted(&found, directory) &&
+	    store_is_profile(file.path)) {
+		file.name = file.path + strlen(file.path) - strlen(name);
+		file.nr_bytes = (uint64_t)found.st_size;
+		file.written_ns = (uint64_t)found.st_mtim.tv_sec * NS_PER_SEC +
+				  (uint64_t)found.st_mtim.tv_nsec;
+		ARRAY_GROW(files->at, files->nr, files->cap);
+		files->at[files->nr++] = file;
+	} else {
+		free(file.path);
+	}
+}
+
+static int newest_first(const void *left, const void *right)
+{
+	const struct keep_file *a = left, *b = right;
+
+	if (a->written_ns != b->written_ns)
+		return a->written_ns < b->written_ns ? 1 : -1;
+	return strcmp(a->name, b->name);
+}
+
+void keep_files_read(struct keep_files *files, const char *path)
+{
+	DIR *entries = opendir(path);
+	const struct dirent *entry;
+	struct stat directory;
+
+	*files = (struct keep_files){0};
+	while (entries && fstat(dirfd(entries), &directory) == 0 && (entry = readdir(entries)))
+		add_file(files, path, entry->d_name, &directory);
+	if (entries)
+		closedir(entries);
+	if (files->nr)
+		qsort(files->at, files->nr, sizeof(*files->at), newest_first);
+}
+
+void keep_files_release(struct keep_files *files)
+{
+	for (size_t i = 0; i < files->nr; i++)
+		free(files->at[i].path);
+	free(files->at);
 }
 
 char *keep_directory_newest(const char *path)
 {
-	const char *slash = path[strlen(path) - 1] == '/' ? "" : "/";
-	DIR *entries = opendir(path);
-	struct timespec latest = {0};
-	const struct dirent *entry;
-	struct stat directory;
-	char *newest = NULL;
+	struct keep_files files;
+	char *newest;
 
-	while (entries && fstat(dirfd(entries), &directory) == 0 && (entry = readdir(entries))) {
-		char *file = xasprintf("%s%s%s", path, slash, entry->d_name);
-		struct stat found;
-
-		if (has_suffix(entry->d_name) && lstat(file, &found) == 0 &&
-		    is_trusted(&found, &directory) &&
-		    (!newest || is_later(&found.st_mtim, &latest)) && store_is_profile(file)) {
-			latest = found.st_mtim;
-			free(newest);
-			newest = file;
-		} else {
-			free(file);
-		}
-	}
-	if (entries)
-		closedir(entries);
+	keep_files_read(&files, path);
+	newest = files.nr ? xstrdup(files.at[0].path) : NULL;
+	keep_files_release(&files);
 	return newest;
+}
+
+/* TIME.TRIGGER.data at the end of a name, or NULL. */
+static const char *find_time(const char *name)
+{
+	for (const char *dot = strchr(name, '.'); dot; dot = strchr(dot + 1, '.')) {
+		if (is_time(dot + 1))
+			return dot + 1;
+	}
+	return NULL;
+}
+
+char *keep_file_trigger(const struct keep_file *file)
+{
+	const char *time = find_time(file->name);
+	const char *word = time ? time + sizeof(TIME_PATTERN) : "";
+
+	return has_suffix(word) ? xstrndup(word, strlen(word) - strlen(SUFFIX)) : xstrdup("");
+}
+
+char *keep_file_time(const struct keep_file *file)
+{
+	time_t seconds = (time_t)(file->written_ns / NS_PER_SEC);
+	const char *time = find_time(file->name);
+	char text[sizeof(TIME_PATTERN) + 8] = "";
+	struct tm utc;
+
+	if (time)
+		return xasprintf("%.10s %.2s:%.2s:%.2s", time, time + 11, time + 14, time + 17);
+	if (gmtime_r(&seconds, &utc))
+		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &utc);
+	return xstrdup(text);
 }

@@ -32,10 +32,32 @@ char *keep_directory_path(const struct keep_directory *directory, uint64_t realt
 /* Remove the oldest files of the same program, but not `newest`, as far as there are too many. */
 void keep_directory_limit(const struct keep_directory *directory, const char *newest);
 
+/* A profile of a directory. */
+struct keep_file {
+	char *path;	  /* owned; with the directory before its name */
+	const char *name; /* in it */
+	uint64_t written_ns, nr_bytes;
+};
+
+struct keep_files {
+	struct keep_file *at; /* owned; the newest first */
+	size_t nr, cap;
+};
+
+/*
+ * All profiles of a directory, of any program; none if it cannot be read. Only regular files count,
+ * of the caller, of root, or of the owner of the directory.
+ */
+void keep_files_read(struct keep_files *files, const char *path);
+void keep_files_release(struct keep_files *files);
+/* By its name, "cpu" or "control-slow"; "" if the name says none. The caller frees it. */
+char *keep_file_trigger(const struct keep_file *file);
+/* When it was triggered, or else written: "2026-11-29 12:00:00", UTC. The caller frees it. */
+char *keep_file_time(const struct keep_file *file);
+
 /*
  * The profile of this directory that was written last, of any program, with the directory before
- * its name; NULL: there is none. Only regular files count, of the caller, of root, or of the owner
- * of the directory. The caller frees it.
+ * its name; NULL: there is none. The caller frees it.
  */
 char *keep_directory_newest(const char *path);
 

@@ -40,6 +40,7 @@
 static const struct command *const commands[] = {
 	&command_record,
 	&command_attach,
+	&command_ctl,
 	&command_top,
 	&command_dump,
 	&command_explain,

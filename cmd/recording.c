@@ -405,6 +405,7 @@ static void wait_for_end(struct recording *recording, struct sampler *sampler)
 		{.fd = recording->control.fd, .events = POLLIN},
 		{.fd = recording->command.fd, .events = POLLIN},
 		{.fd = recording_agent_fd(recording), .events = POLLIN},
+		{.fd = recording->keep ? keep_fd(recording->keep) : -1, .events = POLLIN},
 	};
 
 	while (!recording->is_over) {
@@ -424,6 +425,9 @@ static void wait_for_end(struct recording *recording, struct sampler *sampler)
 		}
 		if (recording->argv && fds[3].fd < 0 && !recording->is_over)
 			tell_of_left_behind(recording);
+		if ((fds[5].revents & POLLIN) && !recording->is_over &&
+		    !keep_serve(recording->keep, sampler))
+			sampler_stop(sampler);
 		if (!recording->is_over)
 			recording_say_joined(recording, sampler);
 		if (recording->keep && !recording->is_over)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cmd/recording_keep.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -17,6 +18,7 @@
 #include "cmd/command.h"
 #include "cmd/counting.h"
 #include "cmd/keep_directory.h"
+#include "cmd/keep_socket.h"
 #include "cmd/record_options.h"
 #include "cmd/recording_push.h"
 #include "cmd/resolve_progress.h"
@@ -46,6 +48,8 @@ struct keep_dump {
 	uint64_t at_ns;	      /* of the trigger, on the recording's clock */
 	uint64_t realtime_ns; /* likewise, since the epoch */
 	uint64_t due_ns;      /* CLOCK_MONOTONIC */
+	bool has_client;
+	int client; /* of 'profc ctl', which waits for it */
 	struct history_span span;
 	struct collector_cut cut;
 	struct profile *profile; /* the excerpt, from the cut on; owned */
@@ -70,6 +74,7 @@ struct keep_crash {
 struct keep {
 	const struct record_options *options;
 	struct keep_directory directory;
+	struct keep_socket socket;
 	struct history *history;     /* owned; NULL without --keep */
 	struct recording_push *push; /* owned; NULL without --every */
 	struct triggers triggers;
@@ -89,6 +94,8 @@ static void dump_release(struct keep_dump *dump)
 {
 	free(dump->text);
 	free(dump->word);
+	if (dump->has_client)
+		keep_socket_answer(dump->client, "failed it was not written");
 	profile_free(dump->profile);
 	*dump = (struct keep_dump){0};
 }
@@ -156,6 +163,7 @@ int keep_new(const struct record_options *options, const char *command, struct k
 	made = xcalloc(1, sizeof(*made));
 	made->options = options;
 	made->push = push;
+	made->socket = (struct keep_socket)KEEP_SOCKET_NONE;
 	if (!asked->span_ns) {
 		*keep = made;
 		return 0;
@@ -189,6 +197,7 @@ void keep_free(struct keep *keep)
 	triggers_release(&keep->triggers);
 	recording_push_free(keep->push);
 	history_free(keep->history);
+	keep_socket_close(&keep->socket);
 	keep_directory_release(&keep->directory);
 	free(keep);
 }
@@ -196,7 +205,13 @@ void keep_free(struct keep *keep)
 int keep_open(struct keep *keep, struct err *err)
 {
 	int status = keep->history ? keep_directory_make(&keep->directory, err) : 0;
+	struct err failure = ERR_INIT;
 
+	if (status == 0 && keep->history &&
+	    keep_socket_open(&keep->socket, keep->directory.path, &failure) < 0 &&
+	    !keep->options->quiet)
+		print_note("'profc ctl %s' does not reach this recorder: %s", keep->directory.path,
+			   failure.what);
 	return status ? status : recording_push_open(keep->push, err);
 }
 
@@ -254,6 +269,13 @@ static void note_trigger(const struct keep *keep, struct keep_dump *dump)
 	recording_push_note(keep->push, profile);
 }
 
+static void answer(struct keep_dump *dump, const char *what, const char *text)
+{
+	if (dump->has_client)
+		keep_socket_answer(dump->client, "%s %s", what, text);
+	dump->has_client = false;
+}
+
 static void write_dump(struct keep *keep, struct keep_dump *dump)
 {
 	struct err err = ERR_INIT;
@@ -268,12 +290,14 @@ static void write_dump(struct keep *keep, struct keep_dump *dump)
 		atomic_fetch_add(&keep->nr_failed, 1);
 		clear_line(keep);
 		print_err(&err);
+		answer(dump, "failed", err.what);
 	} else {
 		atomic_fetch_add(&keep->nr_written, 1);
 		if (keep->tells_manager)
 			service_notify_status("recording; %u written, the last by %s: %s",
 					      atomic_load(&keep->nr_written), dump->text, path);
 		keep_directory_limit(&keep->directory, path);
+		answer(dump, "wrote", strrchr(path, '/') + 1);
 		clear_line(keep);
 		if (!keep->options->quiet)
 			print_note("wrote %s: %s", path, dump->text);
@@ -491,6 +515,48 @@ void keep_control(struct keep *keep, struct sampler *sampler, const char *label)
 	fire(keep, sampler, text, word);
 }
 
+int keep_fd(const struct keep *keep)
+{
+	return keep->socket.events;
+}
+
+static void dump_for_client(struct keep *keep, struct sampler *sampler, const char *label,
+			    int client)
+{
+	const char *name = trigger_name(TRIGGER_CONTROL);
+	cleanup_free char *text = xasprintf("%s%s%s", name, *label ? " " : "", label);
+	cleanup_free char *word = xasprintf("%s%s%s", name, *label ? "-" : "", label);
+	uint64_t now_ns;
+
+	if (fire(keep, sampler, text, word)) {
+		keep->pending.has_client = true;
+		keep->pending.client = client;
+		return;
+	}
+	now_ns = clock_monotonic_ns();
+	if (now_ns < keep->free_ns)
+		keep_socket_answer(client, "failed one was triggered just now: again in %.0f s",
+				   ceil((double)(keep->free_ns - now_ns) / (double)NS_PER_SEC));
+	else
+		keep_socket_answer(client, "failed another one is being written");
+}
+
+bool keep_serve(struct keep *keep, struct sampler *sampler)
+{
+	enum keep_request request;
+	bool goes_on = true;
+	char label[256];
+	int client;
+
+	while ((request = keep_socket_next(&keep->socket, label, sizeof(label), &client))) {
+		if (request == KEEP_REQUEST_STOP)
+			goes_on = false;
+		else
+			dump_for_client(keep, sampler, label, client);
+	}
+	return goes_on;
+}
+
 void keep_mark(struct keep *keep, struct sampler *sampler, const char *text)
 {
 	keep_look(keep, sampler); /* the phase that ends now may have taken too long */
@@ -578,5 +644,6 @@ bool keep_finish(struct keep *keep, struct profile *profile)
 		trigger_at_end(keep, profile, trigger_name(TRIGGER_EXIT), TRIGGER_EXIT);
 	if (keep->history)
 		say_sum(keep);
+	keep_socket_close(&keep->socket);
 	return recording_push_finish(keep->push, profile) && !atomic_load(&keep->nr_failed);
 }

@@ -27,7 +27,10 @@ struct keep;
 int keep_new(const struct record_options *options, const char *command, struct keep **keep,
 	     struct err *err);
 void keep_free(struct keep *keep);
-/* Make the directory, if it is not there, and the way to push, while profc has one thread. */
+/*
+ * Make the directory, if it is not there, the socket of 'profc ctl' in it, and the way to push,
+ * while profc has one thread.
+ */
 int keep_open(struct keep *keep, struct err *err);
 /*
  * The options of names are borrowed as they are elsewhere. The counting is borrowed as well, up to
@@ -49,6 +52,10 @@ void keep_look(struct keep *keep, struct sampler *sampler);
 void keep_signal(struct keep *keep, struct sampler *sampler);
 void keep_control(struct keep *keep, struct sampler *sampler, const char *label);
 void keep_mark(struct keep *keep, struct sampler *sampler, const char *text);
+/* Readable when 'profc ctl' asks for something; -1: it cannot. */
+int keep_fd(const struct keep *keep);
+/* Do what it asks for. False: the recording is to end. */
+bool keep_serve(struct keep *keep, struct sampler *sampler);
 
 /*
  * The recording has ended, and the sampler has finished: write what is due, and by the trigger

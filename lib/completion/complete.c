@@ -23,6 +23,7 @@ struct line {
 	const char *input; /* the profile, if it is named */
 	/* the option that the last word is a value of, or NULL */
 	const struct completion_option *row;
+	size_t nr_words; /* that are no options and no values of these */
 	int command_at;	 /* where CMD begins; 0: it has not begun */
 	bool words_only; /* after -- */
 };
@@ -114,8 +115,10 @@ static void take_word(struct line *line, char **words, int at)
 		take_option(line, word);
 	} else if (line->command->runs_command) {
 		line->command_at = at;
-	} else if (!line->input && store_is_profile(word)) {
-		line->input = word;
+	} else {
+		line->nr_words++;
+		if (!line->input && store_is_profile(word))
+			line->input = word;
 	}
 }
 
@@ -309,8 +312,26 @@ static void complete_value(const struct line *line, const struct completion_opti
 	buf_release(&all);
 }
 
+/* DIR list, DIR dump LABEL or DIR stop. */
+static void complete_ctl(const struct line *line, const char *word, struct buf *out)
+{
+	static const char *const actions[] = {"list", "dump", "stop", NULL};
+	struct buf all = {0};
+
+	if (line->nr_words == 0)
+		buf_append_str(&all, ":directories\n");
+	else if (line->nr_words == 1)
+		add_texts(&all, actions);
+	keep_matching(&all, word, word, out);
+	buf_release(&all);
+}
+
 static void complete_word(const struct line *line, const char *word, struct buf *out)
 {
+	if (strcmp(line->command->name, "ctl") == 0) {
+		complete_ctl(line, word, out);
+		return;
+	}
 	if (line->command->runs_command)
 		buf_append_str(out, ":programs\n");
 	else if (strcmp(line->command->name, "annotate") == 0)

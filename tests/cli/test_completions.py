@@ -128,6 +128,12 @@ class Completions(unittest.TestCase):
             taken = done.stderr.partition("must be one of ")[2].splitlines()[0]
             self.expect(set(taken.split(", ")), "profc", command, "--by", "")
 
+    def test_what_a_recorder_is_told_comes_after_its_directory(self):
+        self.assertEqual(asked("ctl", "dumps", ""), ["list", "dump", "stop"])
+        self.assertEqual(asked("ctl", "dumps", "d"), ["dump"])
+        self.assertEqual(asked("ctl", ""), [":directories"])
+        self.assertEqual(asked("ctl", "dumps", "dump", ""), [])
+
     def test_keys_to_sort_by_are_those_that_report_takes(self):
         keys = asked("report", "--sort", "")
         self.assertGreater(len(keys), 5)

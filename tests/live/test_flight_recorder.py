@@ -22,9 +22,9 @@ NAME = re.compile(r"\w+\.\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.(.+)\.data")
 
 
 def files(path):
-    """For a moment, a file that is complete has another name."""
+    """For a moment, a file that is complete has another name. The socket of profc ctl is none."""
     names = os.listdir(path) if os.path.isdir(path) else []
-    return sorted(name for name in names if not re.search(r"\.data\.", name))
+    return sorted(name for name in names if not re.search(r"\.data\.|^\.control$", name))
 
 
 def words(path):
