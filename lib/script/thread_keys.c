@@ -2,6 +2,8 @@
 /* Finds what glibc keeps of its threads, as it tells debuggers. */
 #include "script/thread_keys.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "elf/elf_image.h"
 #include "mapping/space.h"
@@ -18,18 +20,56 @@
 #define RECORD_BYTES   "_thread_db_sizeof_pthread"
 #define OFFSET_MAX     65536
 
+/* Programs have one, or two with libpthread; a few more if libc was replaced while they ran. */
+#define LIBRARIES_MAX 8
+
+struct libraries {
+	uint32_t modules[LIBRARIES_MAX];
+	size_t nr;
+};
+
+/* Others have no such symbols, and a program may have mapped thousands of large ones. */
+static bool is_named_as_glibc(const struct module *module)
+{
+	static const char *const beginnings[] = {"libc.so", "libc-", "libpthread"};
+	const char *name = module_short_name(module);
+
+	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++) {
+		if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Is it the first mapping of a module that may have the symbols? Each is looked at once. */
+static bool is_next_library(struct libraries *seen, struct space *space,
+			    const struct mapping *mapping)
+{
+	const struct module *module = space_module(space, mapping);
+
+	if (!mapping->executable || module->kind != MODULE_KIND_FILE || !is_named_as_glibc(module))
+		return false;
+	for (size_t i = 0; i < seen->nr; i++) {
+		if (seen->modules[i] == mapping->module.v)
+			return false;
+	}
+	seen->modules[seen->nr++] = mapping->module.v;
+	return true;
+}
+
 static bool find_member(struct space *space, const char *name, uint32_t nr_bits, uint32_t *offset,
 			uint32_t *nr_record_bytes)
 {
 	const char *const names[] = {name, RECORD_BYTES};
+	struct libraries seen = {.nr = 0};
 
-	for (size_t i = 0; i < space_nr_mappings(space); i++) {
+	for (size_t i = 0; i < space_nr_mappings(space) && seen.nr < LIBRARIES_MAX; i++) {
 		const struct mapping *mapping = space_mapping_at(space, i);
 		struct elf_image *image;
 		uint64_t at[ARRAY_SIZE(names)];
 		uint32_t said[3];
 
-		if (!mapping->executable || space_module(space, mapping)->kind != MODULE_KIND_FILE)
+		if (!is_next_library(&seen, space, mapping))
 			continue;
 		image = space_image(space, mapping);
 		if (!image || elf_image_exports(image, names, ARRAY_SIZE(at), at) != ARRAY_SIZE(at))
