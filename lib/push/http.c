@@ -31,9 +31,12 @@ struct push_transport push_http_transport(struct push_http *http)
 
 #include <dlfcn.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -155,11 +158,47 @@ int push_http_new(struct push_http **http, const struct push_http_options *optio
 	return 0;
 }
 
+/*
+ * Over TLS, libcurl before 7.86 or so writes to a connection that the receiver has closed in a way
+ * that sends the thread SIGPIPE. CURLOPT_NOSIGNAL, without which threads get SIGALRM, has libcurl
+ * leave that to us.
+ */
+struct pipe_guard {
+	sigset_t pipe, former; /* the former mask of this thread */
+	bool was_pending;
+};
+
+static bool is_pending(int signal)
+{
+	sigset_t pending;
+
+	return sigpending(&pending) == 0 && sigismember(&pending, signal) == 1;
+}
+
+static void pipe_guard_begin(struct pipe_guard *guard)
+{
+	sigemptyset(&guard->pipe);
+	sigaddset(&guard->pipe, SIGPIPE);
+	guard->was_pending = is_pending(SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &guard->pipe, &guard->former);
+}
+
+static void pipe_guard_end(struct pipe_guard *guard)
+{
+	if (!guard->was_pending && is_pending(SIGPIPE))
+		sigtimedwait(&guard->pipe, NULL, &(struct timespec){0});
+	pthread_sigmask(SIG_SETMASK, &guard->former, NULL);
+}
+
 void push_http_free(struct push_http *http)
 {
+	struct pipe_guard guard;
+
 	if (!http)
 		return;
-	http->curl.easy_cleanup(http->easy);
+	pipe_guard_begin(&guard);
+	http->curl.easy_cleanup(http->easy); /* which tells the receiver */
+	pipe_guard_end(&guard);
 	http->curl.global_cleanup();
 	dlclose(http->handle);
 	free(http);
@@ -302,11 +341,14 @@ static void perform(const struct push_http *http, const struct push_request *req
 	cleanup_free char *url = xasprintf("%s%s", http->options.url, request->target);
 	struct curl_slist *list = make_list(&http->curl, request, headers);
 	char error[CURL_ERROR_SIZE] = "";
+	struct pipe_guard guard;
 
+	pipe_guard_begin(&guard);
 	if (!list || !set_options(http, request, url, list, error, answer))
 		deny(answer, "this libcurl lacks what profc needs");
 	else
 		judge(http, http->curl.easy_perform(http->easy), error, answer);
+	pipe_guard_end(&guard);
 	http->curl.easy_reset(http->easy); /* which forgets what is freed here */
 	http->curl.slist_free_all(list);
 }

@@ -2,8 +2,10 @@
 /* The transport of libcurl, as far as it needs no receiver: tests/cli/test_push.py has those. */
 #include <arpa/inet.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -89,4 +91,51 @@ TEST(push_http, headers_that_cannot_be_read_deny)
 
 	assert_int_equal(answer.outcome, PUSH_DENIED);
 	assert_non_null(strstr(answer.words, "/nowhere/headers"));
+}
+
+static atomic_bool breaks_pipes; /* libcurl's next writes */
+static volatile sig_atomic_t nr_broken;
+
+static void note_broken(int signal)
+{
+	(void)signal;
+	nr_broken++;
+}
+
+/* As older libraries of TLS do it: SIGPIPE, if the receiver is gone. */
+static void write_to_none(void)
+{
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	close(fds[0]);
+	assert_int_equal(write(fds[1], "", 1), -1);
+	close(fds[1]);
+	atomic_store(&breaks_pipes, false);
+}
+
+/* libcurl calls this one. */
+ssize_t send(int fd, const void *bytes, size_t nr_bytes, int flags)
+{
+	if (atomic_load(&breaks_pipes))
+		write_to_none();
+	return syscall(SYS_sendto, fd, bytes, nr_bytes, flags, NULL, 0);
+}
+
+TEST(push_http, is_not_ended_by_a_closed_connection)
+{
+	char url[64];
+	int fd = listen_in_vain(url, sizeof(url));
+	sigset_t pending;
+
+	assert_true(signal(SIGPIPE, note_broken) != SIG_ERR);
+	atomic_store(&breaks_pipes, true);
+	assert_int_equal(send_to(url, NULL, NULL, 200000000).outcome, PUSH_FAILED);
+	if (atomic_load(&breaks_pipes))
+		skip(); /* this libcurl writes otherwise */
+	signal(SIGPIPE, SIG_DFL);
+	assert_int_equal(nr_broken, 0);
+	assert_int_equal(sigpending(&pending), 0);
+	assert_false(sigismember(&pending, SIGPIPE));
+	close(fd);
 }
