@@ -37,6 +37,8 @@
 /* How often is looked whether there are too many samples, or whether files are made. */
 #define LOOK_NS	 NS_PER_SEC
 #define NICENESS 10
+/* A trouble is told no sooner after another one. */
+#define SILENT_NS (60 * NS_PER_SEC)
 
 /* The thread that makes files. */
 struct push_writer {
@@ -64,7 +66,8 @@ struct recording_push {
 	uint64_t due_ns;		      /* CLOCK_MONOTONIC */
 	uint64_t until_ns, until_realtime_ns; /* the end of the time that was pushed last */
 	struct push_writer writer;
-	struct push_answer said; /* the trouble that was told */
+	struct push_answer said;  /* the trouble that was told */
+	uint64_t silent_until_ns; /* CLOCK_MONOTONIC */
 	atomic_bool gives_up;
 	atomic_uint nr_failed; /* times of which not all files could be made */
 };
@@ -314,15 +317,16 @@ uint64_t recording_push_due_ns(const struct recording_push *push)
 	return atomic_load(&push->writer.is_busy) ? next_ns : min_u64(push->due_ns, next_ns);
 }
 
-/* Each trouble once, and not what is repeated for hours. */
-static void say_trouble(struct recording_push *push)
+/* Not what is repeated for hours, nor two troubles by turns. */
+static void say_trouble(struct recording_push *push, uint64_t now_ns)
 {
 	struct push_answer answer;
 
-	if (!push->pusher || !pusher_trouble(push->pusher, &answer) ||
-	    strcmp(answer.words, push->said.words) == 0)
+	if (now_ns < push->silent_until_ns || !push->pusher ||
+	    !pusher_trouble(push->pusher, &answer) || strcmp(answer.words, push->said.words) == 0)
 		return;
 	push->said = answer;
+	push->silent_until_ns = now_ns + SILENT_NS;
 	clear_line(push);
 	print_warning("a profile was not delivered to %s: %s", push->target.options->receiver,
 		      answer.words);
@@ -332,10 +336,12 @@ void recording_push_look(struct recording_push *push, struct sampler *sampler)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 
-	if (!push || atomic_load(&push->writer.is_busy) ||
+	if (!push)
+		return;
+	say_trouble(push, now_ns);
+	if (atomic_load(&push->writer.is_busy) ||
 	    (now_ns < push->due_ns && !window_is_filling(push->window)))
 		return;
-	say_trouble(push);
 	begin_writing(push, sampler);
 	push->due_ns += push->options->keep.every.span_ns;
 	if (push->due_ns <= now_ns)
@@ -400,7 +406,7 @@ bool recording_push_finish(struct recording_push *push, const struct profile *pr
 	make_files(push);
 	if (push->pusher)
 		pusher_wait(push->pusher, clock_monotonic_ns() + PATIENCE_NS, push->symbols.ended);
-	say_trouble(push);
+	say_trouble(push, UINT64_MAX - SILENT_NS);
 	pusher_end(push->pusher);
 	push->pusher = NULL;
 	counts = push_spool_counts(push->spool);

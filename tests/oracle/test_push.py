@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -12,7 +13,7 @@ import unittest
 from made import MadeCase
 from paths import TESTS
 from profc import profc
-from targets import need
+from targets import build, need
 
 GO_SOURCES = "/usr/share/gocode"
 PPROF_SOURCES = os.path.join(GO_SOURCES, "src/github.com/google/pprof/profile")
@@ -144,6 +145,15 @@ class Parser(Pushed):
             self.push(f"parca+http://127.0.0.1:{self.port}", *options)
             for one in self.taken(1 if "-m" in options else 5):
                 self.assertTrue(any(one["sums"]), options)
+
+
+    def test_takes_a_recording_that_is_pushed_while_it_goes(self):
+        done = profc("record", "--every", "1s", "--push", f"pyroscope+http://127.0.0.1:{self.port}",
+                     "--", build("spin_leaf"), "3000")
+        nr, nr_all = map(int, re.search("pushed ([0-9]+) of ([0-9]+) ", done.stderr).groups())
+        self.assertEqual(nr, nr_all)
+        taken = self.taken(nr)
+        self.assertGreater(len([one for one in taken if "cpu:nanoseconds" in one["types"]]), 2)
 
 
 class ThroughNginx(Pushed):
