@@ -96,6 +96,14 @@ const struct option_row record_option_rows[] = {
 	 .help = "push each TIME of the recording, and write no profile (default frequency then: "
 		 "49)"},
 	PUSH_OPTION_ROWS(struct record_options, keep.every.push),
+	{.type = OPTION_LIST,
+	 .name = "push-metrics",
+	 .argument = "LIST",
+	 .offset = AT(keep.every.metrics),
+	 .choices = metric_names,
+	 .commas = true,
+	 .help = "push only these, as cpu,blocked (default: cpu, runq, blocked and those of "
+		 "--metrics)"},
 	{.type = OPTION_FILE,
 	 .name = "push-spool",
 	 .argument = "DIR",

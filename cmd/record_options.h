@@ -39,7 +39,8 @@ struct select_options {
 struct every_options {
 	uint64_t span_ns; /* of each part; 0: it is not pushed */
 	struct push_options push;
-	const char *spool; /* a directory; NULL: in memory */
+	struct option_list metrics; /* none: all that were recorded */
+	const char *spool;	    /* a directory; NULL: in memory */
 };
 
 /* The flight recorder, and others without a file. */

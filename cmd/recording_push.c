@@ -58,6 +58,7 @@ struct recording_push {
 	struct push_spool *spool; /* owned, as are the next two */
 	struct pusher *pusher;
 	struct window *window;
+	uint32_t metrics; /* to be pushed, as a set; 0: all that were recorded */
 	struct push_labels
 		labels; /* those of the first profile, as receivers know series by them */
 	bool has_labels;
@@ -83,7 +84,35 @@ static int check_unwanted(const struct every_options *every, struct err *err)
 {
 	if (every->push.receiver)
 		return err_set(err, ERR_INVALID, "--push needs --every TIME");
+	if (every->metrics.nr)
+		return err_set(err, ERR_INVALID, "--push-metrics needs --every TIME");
 	return every->spool ? err_set(err, ERR_INVALID, "--push-spool needs --every TIME") : 0;
+}
+
+static bool is_recorded(const struct record_options *options, enum metric metric)
+{
+	if (metric_is_counter(metric))
+		return options->metrics.counters & KERNEL_COUNTER_BIT(metric_counter(metric));
+	return metric_is_of_samples(metric);
+}
+
+static int parse_metrics(const struct record_options *options, uint32_t *set, struct err *err)
+{
+	const struct option_list *texts = &options->keep.every.metrics;
+
+	*set = 0;
+	for (size_t i = 0; i < texts->nr; i++) {
+		enum metric metric;
+
+		if (!metric_parse(texts->values[i], &metric))
+			return err_set(err, ERR_INVALID, "--push-metrics has no '%s'",
+				       texts->values[i]);
+		if (!is_recorded(options, metric))
+			return err_set(err, ERR_INVALID, "--push-metrics %s: that is not recorded",
+				       texts->values[i]);
+		*set |= UINT32_C(1) << metric;
+	}
+	return 0;
 }
 
 static int check_output(const struct record_options *options, struct err *err)
@@ -130,9 +159,12 @@ int recording_push_new(const struct record_options *options, struct recording_pu
 {
 	const struct every_options *every = &options->keep.every;
 	struct push_target target = {.is_wanted = false};
+	uint32_t metrics = 0;
 	int status = every->span_ns ? check_options(options, err) : check_unwanted(every, err);
 
 	*push = NULL;
+	if (status == 0)
+		status = parse_metrics(options, &metrics, err);
 	if (status == 0)
 		status = push_options_apply(&every->push, &target, err);
 	if (status == 0 && every->spool && target.receiver.kind == PUSH_DIRECTORY)
@@ -144,6 +176,7 @@ int recording_push_new(const struct record_options *options, struct recording_pu
 	*push = xcalloc(1, sizeof(**push));
 	(*push)->options = options;
 	(*push)->target = target;
+	(*push)->metrics = metrics;
 	return 0;
 }
 
@@ -187,19 +220,42 @@ static void clear_line(const struct recording_push *push)
 		print_progress("%s", "");
 }
 
-static int add_files(struct recording_push *push, const struct profile *profile, struct err *err)
+/* ERR_EMPTY is none of a failure: no thread may have done anything in that time. */
+static int add_metrics(struct recording_push *push, const struct profile *profile, struct err *err)
 {
 	static const struct filter everything = {.from_ns = 0};
-	const struct export_options options = {.metric = METRIC_CPU, .filter = &everything};
+	struct export_options options = {.metric = METRIC_CPU, .filter = &everything};
+	int status = 0;
+
+	if (!push->metrics) {
+		status = push_files_add(push->spool, &push->target, profile, &options, true,
+					&push->labels, err);
+		return status == ERR_EMPTY ? 0 : status;
+	}
+	for (int metric = 0; metric < METRIC_COUNT; metric++) {
+		struct err why = ERR_INIT;
+		int failure = 0;
+
+		options.metric = (enum metric)metric;
+		if (push->metrics & UINT32_C(1) << metric)
+			failure = push_files_add(push->spool, &push->target, profile, &options,
+						 false, &push->labels, &why);
+		if (!failure || failure == ERR_EMPTY)
+			continue;
+		status = failure;
+		*err = why;
+	}
+	return status;
+}
+
+static int add_files(struct recording_push *push, const struct profile *profile, struct err *err)
+{
 	int status = 0;
 
 	if (!push->has_labels)
 		status = push_files_label(&push->target, profile, &push->labels, err);
 	push->has_labels |= status == 0;
-	if (status == 0)
-		status = push_files_add(push->spool, &push->target, profile, &options, true,
-					&push->labels, err);
-	return status == ERR_EMPTY ? 0 : status;
+	return status == 0 ? add_metrics(push, profile, err) : status;
 }
 
 static void make_files(struct recording_push *push)

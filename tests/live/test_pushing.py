@@ -83,6 +83,19 @@ class Directories(Pushing):
         self.assertGreater(sum(self.sums(pprofs).values()), 2e9)
         self.assertFalse(os.path.exists("profc.data"))
 
+    def test_have_the_metrics_that_were_asked_for(self):
+        for options, types in (
+            (("--metrics", "switches,faults"), {"cpu", "blocked", "runq", "switches", "faults"}),
+            (("--metrics", "switches", "--push-metrics", "wall,switches"), {"wall", "switches"}),
+        ):
+            out = self.path(f"out{len(types)}/")
+            self.push(out, *options, argv=["sh", "-c", BUSY, build("spin_leaf")])
+            found = set()
+            for pprof in self.files(out):
+                self.assertEqual(len(pprof.types), 1)
+                found.update(pprof.sums)
+            self.assertEqual(found, types)
+
     def test_that_go_away_are_told_and_the_recording_goes_on(self):
         out = self.path("out/")
         done = self.push(out, argv=["sh", "-c", 'sleep 0.5; rmdir "$1"; "$0" 3000; exit 3',
@@ -167,6 +180,10 @@ class Options(LiveCase):
             (["--label", "a=b"], "--label needs --push"),
             (["--push-spool", "dir"], "--push-spool needs --every TIME"),
             (["--every", "60s", "--push", "dir/", "--push-spool", "dir"], "needs the URL of a"),
+            (["--push-metrics", "cpu"], "--push-metrics needs --every TIME"),
+            (["--every", "60s", *url, "--push-metrics", "x"], "--push-metrics has no 'x'"),
+            (["--every", "60s", *url, "--push-metrics", "cpu,faults"], "faults: that is not recor"),
+            (["--every", "60s", *url, "--push-metrics", "live"], "live: that is not recorded"),
             (["--every", "100ms", *url], "must be between 1 s and 3600 s"),
             (["--every", "60s", "--push", "http://host"], "needs to know what is at that URL"),
             (["--every", "60s", *url, "--label", "a-b=c"], "no name of a label"),
