@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cmd/recording_push.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -288,10 +289,24 @@ static void take_samples(void *context, const struct profile *profile)
 	push->writer.profile = window_take(push->window, profile, &push->writer.span);
 }
 
+/*
+ * What names and files took is not needed for a while, and each thread has it from elsewhere: the C
+ * library would keep tens of megabytes.
+ */
+static void give_back(struct recording_push *push)
+{
+	profile_free(push->writer.profile);
+	push->writer.profile = NULL;
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
+}
+
 static void write_cut(struct recording_push *push)
 {
 	collector_cut_wait(&push->writer.cut);
 	make_files(push);
+	give_back(push);
 	atomic_store(&push->writer.is_busy, false);
 }
 
