@@ -100,12 +100,15 @@ static bool is_of_metric(struct observation_walk *walk, uint32_t index)
 	case METRIC_LEAKED:
 		return !row->freed_ns;
 	case METRIC_TEMPORARY:
+		if (row->is_earlier)
+			return false;
 		life = heap_life_of(observation_walk_lives(walk), index);
 		return is_temporary(&life, walk->selection->heap.temporary_ns);
 	case METRIC_FREED:
 		return row->freed_ns;
 	case METRIC_ALLOC:
 	case METRIC_ALLOCS:
+		return !row->is_earlier;
 	case METRIC_CPU:
 	case METRIC_WALL:
 	case METRIC_RUNQ:

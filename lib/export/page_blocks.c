@@ -55,11 +55,29 @@ static void meet(struct page_data *data, enum metric metric)
 	free(blocks);
 }
 
+/* Blocks that were allocated before the profile are of no METRIC_ALLOC. */
+static void meet_earlier(struct page_data *data, enum metric metric)
+{
+	const struct profile_allocation *rows = data->extract->profile->heap.allocations;
+	size_t nr;
+	struct observation *blocks = observe(data, metric, &nr);
+
+	for (size_t i = 0; i < nr; i++) {
+		if (rows[blocks[i].row].is_earlier)
+			page_meet(data, &blocks[i].sample);
+	}
+	free(blocks);
+}
+
 void page_blocks_meet(struct page_data *data)
 {
+	static const enum metric of_earlier[] = {METRIC_LIVE, METRIC_LEAKED, METRIC_PEAK};
+
 	if (!data->extract->profile->heap.nr_allocations)
 		return;
 	meet(data, METRIC_ALLOC);
+	for (size_t i = 0; i < ARRAY_SIZE(of_earlier); i++)
+		meet_earlier(data, of_earlier[i]);
 	if (knows_freeing(data))
 		meet(data, METRIC_FREED);
 }
@@ -149,10 +167,16 @@ static void note(struct page_data *data, struct blocks *blocks, size_t bit)
 		block->flags |= (uint8_t)(1 << bit);
 		if (flag_metrics[bit] == METRIC_FREED)
 			block->freed = met[i].sample;
-		if (flag_metrics[bit] == METRIC_ALLOC || block->flags == FLAG_FREED)
+		if (flag_metrics[bit] != METRIC_FREED || block->flags == FLAG_FREED)
 			block->seen = met[i];
 	}
 	free(met);
+}
+
+/* METRIC_ALLOCS has no blocks that were allocated before the profile. */
+static uint64_t count_of(const struct block *block, uint64_t allocated)
+{
+	return allocated ? allocated : (uint64_t)llround(block->seen.blocks);
 }
 
 static void blocks_init(struct blocks *blocks, struct page_data *data)
@@ -175,7 +199,7 @@ static void blocks_init(struct blocks *blocks, struct page_data *data)
 		const struct block_kind kind = {.bytes = block->seen.weight,
 						.known = block->seen.known,
 						.error = rounded_error(block->seen.square),
-						.blocks = count_of_row[i]};
+						.blocks = count_of(block, count_of_row[i])};
 
 		if (block->flags)
 			block->kind = kind_index(&blocks->kinds, &kind);

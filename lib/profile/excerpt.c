@@ -6,33 +6,14 @@
 
 #include "base/alloc.h"
 #include "base/minmax.h"
+#include "profile/excerpt_priv.h"
 #include "profile/profile.h"
 #include "profile/renumber.h"
-
-#define UNUSED UINT32_MAX
-
-/* Rows of the recording that the excerpt needs have another number than UNUSED. */
-struct making {
-	const struct profile *from;
-	const struct excerpt *what;
-	struct profile *into;
-	struct renumbering map;
-};
 
 static const enum record_type kept_tables[] = {
 	RECORD_MODULES, RECORD_PROCESSES, RECORD_THREADS,
 	RECORD_FRAMES,	RECORD_STACKS,	  RECORD_WAITS,
 };
-
-static void use(struct making *making, enum record_type type, uint32_t row)
-{
-	making->map.rows[type][row] = 0;
-}
-
-static bool is_used(const struct making *making, enum record_type type, uint32_t row)
-{
-	return making->map.rows[type][row] != UNUSED;
-}
 
 /* Without one of processes that no sample found: it covers all of the recording. */
 static bool is_kept(const struct making *making, uint64_t time_ns, struct thread_id thread)
@@ -56,20 +37,20 @@ static void use_samples(struct making *making)
 
 			if (!is_kept(making, sample->time_ns, sample->thread))
 				continue;
-			use(making, RECORD_THREADS, sample->thread.v);
-			use(making, RECORD_STACKS, sample->stack.v);
-			use(making, RECORD_STACKS, sample->kernel.v);
+			excerpt_use(making, RECORD_THREADS, sample->thread.v);
+			excerpt_use(making, RECORD_STACKS, sample->stack.v);
+			excerpt_use(making, RECORD_STACKS, sample->kernel.v);
 			if (sample->wait)
-				use(making, RECORD_WAITS, sample->wait - 1);
+				excerpt_use(making, RECORD_WAITS, sample->wait - 1);
 		}
 		for (size_t j = 0; j < part->nr_advances; j++) {
 			const struct profile_advance *row = &part->advances[j];
 
 			if (!is_kept(making, row->time_ns, row->thread))
 				continue;
-			use(making, RECORD_THREADS, row->thread.v);
-			use(making, RECORD_STACKS, row->before.v);
-			use(making, RECORD_STACKS, row->after.v);
+			excerpt_use(making, RECORD_THREADS, row->thread.v);
+			excerpt_use(making, RECORD_STACKS, row->before.v);
+			excerpt_use(making, RECORD_STACKS, row->after.v);
 		}
 	}
 }
@@ -81,13 +62,13 @@ static void use_waits(struct making *making)
 	for (uint32_t i = 0; i < waits->nr; i++) {
 		const struct profile_wait *row = &waits->rows[i];
 
-		if (!is_used(making, RECORD_WAITS, i))
+		if (!excerpt_has(making, RECORD_WAITS, i))
 			continue;
-		use(making, RECORD_PROCESSES, row->process);
+		excerpt_use(making, RECORD_PROCESSES, row->process);
 		if (row->place.v != WAIT_NO_PLACE.v)
-			use(making, RECORD_FRAMES, row->place.v);
+			excerpt_use(making, RECORD_FRAMES, row->place.v);
 		if (row->owner.v != THREAD_NONE.v)
-			use(making, RECORD_THREADS, row->owner.v);
+			excerpt_use(making, RECORD_THREADS, row->owner.v);
 	}
 }
 
@@ -104,24 +85,24 @@ static void use_lives(struct making *making)
 	for (uint32_t i = 0; i < from->nr_threads; i++) {
 		if (is_alive(making, from->threads[i].end_ns) &&
 		    !from->processes[from->threads[i].process].nr_unseen)
-			use(making, RECORD_THREADS, i);
-		if (is_used(making, RECORD_THREADS, i))
-			use(making, RECORD_PROCESSES, from->threads[i].process);
+			excerpt_use(making, RECORD_THREADS, i);
+		if (excerpt_has(making, RECORD_THREADS, i))
+			excerpt_use(making, RECORD_PROCESSES, from->threads[i].process);
 	}
 	for (uint32_t i = (uint32_t)from->nr_processes; i-- > 0;) {
 		const struct profile_process *row = &from->processes[i];
 
 		if (is_alive(making, row->end_ns) && !row->nr_unseen)
-			use(making, RECORD_PROCESSES, i);
-		if (is_used(making, RECORD_PROCESSES, i) && row->parent != PROCESS_NONE)
-			use(making, RECORD_PROCESSES, row->parent);
+			excerpt_use(making, RECORD_PROCESSES, i);
+		if (excerpt_has(making, RECORD_PROCESSES, i) && row->parent != PROCESS_NONE)
+			excerpt_use(making, RECORD_PROCESSES, row->parent);
 	}
 }
 
 /* Calls of its place are known, of some of the time. */
 static bool is_counted(const struct making *making, const struct profile_count *row)
 {
-	return is_used(making, RECORD_PROCESSES, row->process) &&
+	return making->what->calls && excerpt_has(making, RECORD_PROCESSES, row->process) &&
 	       row->to_ns > making->what->counted_from_ns;
 }
 
@@ -134,9 +115,9 @@ static void use_counts(struct making *making)
 
 		if (!is_counted(making, row))
 			continue;
-		use(making, RECORD_FRAMES, row->where.v);
+		excerpt_use(making, RECORD_FRAMES, row->where.v);
 		if (row->callee.v != COUNT_NO_CALLEE.v)
-			use(making, RECORD_FRAMES, row->callee.v);
+			excerpt_use(making, RECORD_FRAMES, row->callee.v);
 	}
 }
 
@@ -147,18 +128,18 @@ static void use_code(struct making *making)
 	for (uint32_t i = stack_trie_nr(from->stacks); i-- > 1;) {
 		struct stack_id stack = {i};
 
-		if (!is_used(making, RECORD_STACKS, i))
+		if (!excerpt_has(making, RECORD_STACKS, i))
 			continue;
-		use(making, RECORD_STACKS, stack_trie_parent(from->stacks, stack).v);
-		use(making, RECORD_FRAMES, stack_trie_frame(from->stacks, stack).v);
+		excerpt_use(making, RECORD_STACKS, stack_trie_parent(from->stacks, stack).v);
+		excerpt_use(making, RECORD_FRAMES, stack_trie_frame(from->stacks, stack).v);
 	}
 	for (uint32_t i = 0; i < from->nr_frames; i++) {
 		struct module_id module = from->frames[i].where.module;
 
-		if (!is_used(making, RECORD_FRAMES, i))
+		if (!excerpt_has(making, RECORD_FRAMES, i))
 			continue;
-		use(making, RECORD_MODULES, module.v);
-		use(making, RECORD_MODULES, module_table_first(from->modules, module).v);
+		excerpt_use(making, RECORD_MODULES, module.v);
+		excerpt_use(making, RECORD_MODULES, module_table_first(from->modules, module).v);
 	}
 }
 
@@ -176,7 +157,7 @@ static void take_modules(struct making *making)
 	for (uint32_t i = 0; i < module_table_nr(modules); i++) {
 		struct module module = *module_table_get(modules, (struct module_id){i});
 
-		if (rows[i] == UNUSED)
+		if (rows[i] == EXCERPT_UNUSED)
 			continue;
 		if (module.fd >= 0)
 			module.fd = fcntl(module.fd, F_DUPFD_CLOEXEC, 0);
@@ -193,7 +174,7 @@ static void take_stacks(struct making *making)
 	for (uint32_t i = 0; i < from->nr_frames; i++) {
 		struct frame frame = from->frames[i];
 
-		if (frames[i] == UNUSED)
+		if (frames[i] == EXCERPT_UNUSED)
 			continue;
 		renumber(&making->map, RECORD_FRAMES, &frame);
 		frames[i] = profile_intern_frame(making->into, frame.where).v;
@@ -202,7 +183,7 @@ static void take_stacks(struct making *making)
 	for (uint32_t i = 1; i < stack_trie_nr(from->stacks); i++) {
 		struct stack_id id = {i};
 
-		if (stacks[i] == UNUSED)
+		if (stacks[i] == EXCERPT_UNUSED)
 			continue;
 		stacks[i] =
 			stack_trie_append(
@@ -226,7 +207,7 @@ static void take_processes(struct making *making)
 	for (uint32_t i = 0; i < making->from->nr_processes; i++) {
 		struct profile_process row = making->from->processes[i];
 
-		if (rows[i] == UNUSED)
+		if (rows[i] == EXCERPT_UNUSED)
 			continue;
 		if (row.start_ns < making->what->from_ns) {
 			row.start_ns = making->what->from_ns;
@@ -246,7 +227,7 @@ static void take_threads(struct making *making)
 	for (uint32_t i = 0; i < making->from->nr_threads; i++) {
 		struct profile_thread row = making->from->threads[i];
 
-		if (rows[i] == UNUSED)
+		if (rows[i] == EXCERPT_UNUSED)
 			continue;
 		if (row.start_ns < making->what->from_ns) {
 			row.start_ns = making->what->from_ns;
@@ -267,7 +248,7 @@ static void take_waits(struct making *making)
 	for (uint32_t i = 0; i < waits->nr; i++) {
 		struct profile_wait row = waits->rows[i];
 
-		if (rows[i] == UNUSED)
+		if (rows[i] == EXCERPT_UNUSED)
 			continue;
 		renumber_row(making, RECORD_WAITS, &row);
 		rows[i] = profile_waits_intern(profile_waits(making->into), &row) - 1;
@@ -340,7 +321,7 @@ static void take_probes(struct making *making)
 	for (size_t i = 0; i < probes->nr_refusals; i++) {
 		struct profile_refusal row = probes->refusals[i];
 
-		if (!is_used(making, RECORD_PROCESSES, row.process))
+		if (!excerpt_has(making, RECORD_PROCESSES, row.process))
 			continue;
 		renumber_row(making, RECORD_REFUSALS, &row);
 		profile_add_refusal(making->into, &row);
@@ -354,7 +335,7 @@ static void take_jit(struct making *making)
 	for (size_t i = 0; i < jit->nr_names; i++) {
 		struct jit_name row = jit->names[i];
 
-		if (!is_used(making, RECORD_FRAMES, row.frame.v))
+		if (!excerpt_has(making, RECORD_FRAMES, row.frame.v))
 			continue;
 		renumber_row(making, RECORD_JIT_NAMES, &row);
 		profile_add_jit_name(making->into, &row);
@@ -362,7 +343,7 @@ static void take_jit(struct making *making)
 	for (size_t i = 0; i < jit->nr_sources; i++) {
 		struct jit_source row = jit->sources[i];
 
-		if (!is_used(making, RECORD_MODULES, row.module.v))
+		if (!excerpt_has(making, RECORD_MODULES, row.module.v))
 			continue;
 		renumber_row(making, RECORD_JIT_SOURCES, &row);
 		profile_add_jit_source(making->into, &row);
@@ -415,11 +396,12 @@ static void find_used(struct making *making)
 		uint32_t *rows = renumbering_begin(&making->map, making->from, kept_tables[i]);
 
 		for (size_t j = 0; j < nr; j++)
-			rows[j] = UNUSED;
+			rows[j] = EXCERPT_UNUSED;
 	}
-	use(making, RECORD_MODULES, MODULE_UNKNOWN.v);
+	excerpt_use(making, RECORD_MODULES, MODULE_UNKNOWN.v);
 	use_samples(making);
 	use_waits(making);
+	excerpt_use_heap(making);
 	use_lives(making);
 	use_counts(making);
 	use_code(making);
@@ -441,6 +423,7 @@ struct profile *profile_excerpt(const struct profile *from, const struct excerpt
 	for (size_t i = 0; i < what->nr_parts; i++)
 		take_samples(&making, &what->parts[i], first_ns);
 	take_probes(&making);
+	excerpt_take_heap(&making);
 	take_jit(&making);
 	take_marks(&making);
 	take_facts(&making);

@@ -24,10 +24,9 @@ struct excerpt {
 	uint64_t start_realtime_ns;
 	const struct excerpt_rows *parts; /* one after the other; with the rows to keep */
 	size_t nr_parts;
-	/* By row of profile.probes.counts: its calls from this time on, which is from_ns or later.
-	 */
+	/* By row of profile.probes.counts: its calls since counted_from_ns. NULL: no counts. */
 	const uint64_t *calls;
-	uint64_t counted_from_ns; /* UINT64_MAX: none are known */
+	uint64_t counted_from_ns; /* from_ns or later; UINT64_MAX: none are known */
 	/*
 	 * All rows of the parts are kept as they are, whatever time they are of: excerpts that
 	 * follow each other then add up to the recording. A time before from_ns becomes that.
@@ -40,8 +39,9 @@ struct excerpt {
  * processes, threads and marks of that time. Totals that the kernel keeps of a process or thread
  * since its birth are unknown in the excerpt if that was before from_ns. Counters are those of the
  * whole recording. Modules keep their files open, by descriptors of their own. Counts are those of
- * places that were counted after counted_from_ns. The recording has no blocks of memory and no
- * symbols. The caller owns the result.
+ * places that were counted after counted_from_ns. Blocks of memory are those that were alive in
+ * that time; those of before are marked as earlier. Each has a row of its own in the recording,
+ * which has no symbols. The caller owns the result.
  */
 struct profile *profile_excerpt(const struct profile *from, const struct excerpt *what);
 

@@ -82,6 +82,8 @@ struct profile_allocation {
 	uint8_t freed_end; /* 0: the freeing stack is not recorded; else its enum stack_end + 1 */
 	bool is_moved;	   /* realloc() freed it, and made another row's block of it */
 	uint8_t search;	   /* enum allocation_search at the end; set in place, once */
+	/* It was allocated before the time of the profile; time_ns may say as much of its time. */
+	bool is_earlier;
 };
 
 /* The memory of one process at one moment. Rows are in the order of time_ns. */
@@ -153,6 +155,8 @@ struct profile_heap {
 	struct profile_verdict *verdicts; /* at marks */
 	size_t nr_verdicts, cap_verdicts;
 	struct heap_discard discard;
+	/* Blocks that were freed before that are not in the tables; no file has it. */
+	uint64_t forgotten_ns;
 };
 
 /*

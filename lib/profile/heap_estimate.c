@@ -38,10 +38,10 @@ static uint32_t *find_owners(const struct profile *profile,
 	return owners;
 }
 
-/* Do the exact numbers of the scale include the row? Later rows are not fitted. */
+/* Do the exact numbers of the scale include the row? Earlier and later ones are not fitted. */
 static bool is_covered(const struct heap_scale *scale, const struct profile_allocation *row)
 {
-	return row->kind != ALLOCATION_MAP && row->time_ns <= scale->until_ns;
+	return !row->is_earlier && row->kind != ALLOCATION_MAP && row->time_ns <= scale->until_ns;
 }
 
 /* Sums over the covered rows of a process, of bytes or of blocks. */

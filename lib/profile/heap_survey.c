@@ -71,7 +71,8 @@ static void add_rows(struct heap_survey *survey, const struct heap_estimate *est
 		const struct profile_allocation *row = &profile->heap.allocations[i];
 		struct heap_weight weight = heap_estimate_weight(estimate, row);
 
-		add(&survey->allocated, &allocated, row, &weight);
+		if (!row->is_earlier)
+			add(&survey->allocated, &allocated, row, &weight);
 		if (heap_is_alive(profile, row, survey->peak_ns, end_ns))
 			add(&survey->peak, &peak, row, &weight);
 		if (!heap_is_alive(profile, row, HEAP_AT_END, end_ns))
@@ -109,6 +110,8 @@ static void take_exact_totals(struct heap_survey *survey, const struct heap_esti
 		const struct profile_allocation *row = &profile->heap.allocations[i];
 		uint32_t owner = estimate->owners[profile->threads[row->thread.v].process];
 
+		if (row->is_earlier)
+			continue;
 		if (row->kind == ALLOCATION_MAP) {
 			bytes += (uint64_t)allocation_bytes(row);
 			blocks += (uint64_t)allocation_blocks(row);

@@ -203,6 +203,7 @@ static const struct schema_column allocations[] = {
 	NUMBER("more", profile_allocation, nr_more),
 	SPAN("lived", profile_allocation, life_ns),
 	CODED_NUMBER("part"),
+	BOOL("earlier", profile_allocation, is_earlier),
 };
 
 static const struct schema_column moments[] = {

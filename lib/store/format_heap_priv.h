@@ -25,6 +25,7 @@ enum allocations_column {
 	ALLOCATIONS_MORE,
 	ALLOCATIONS_LIVED,
 	ALLOCATIONS_PART,
+	ALLOCATIONS_EARLIER,
 };
 
 enum moments_column {

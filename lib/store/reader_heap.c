@@ -83,6 +83,7 @@ static bool take_new(struct reader *reader, struct columns_in *in)
 	row.is_moved = columns_in_bounded(in, ALLOCATIONS_MOVED, 1);
 	row.nr_more = (uint32_t)columns_in_bounded(in, ALLOCATIONS_MORE, UINT32_MAX);
 	row.life_ns = columns_in_bounded(in, ALLOCATIONS_LIVED, TIME_MAX_NS);
+	row.is_earlier = columns_in_bounded(in, ALLOCATIONS_EARLIER, 1);
 	if (row.mean_bytes && (row.nr_more || row.life_ns))
 		return false;
 	if (in->failed || (row.is_moved && !row.freed_ns) ||

@@ -104,6 +104,7 @@ static void put_new(struct store_writer *writer, uint32_t row, const struct prof
 	columns_out_uint(out, ALLOCATIONS_FORMER, former_of(row, now));
 	columns_out_uint(out, ALLOCATIONS_MORE, now->nr_more);
 	columns_out_uint(out, ALLOCATIONS_PART, 0);
+	columns_out_uint(out, ALLOCATIONS_EARLIER, now->is_earlier);
 }
 
 /* Columns that equal those of the row that it is a part of are not written again. */

@@ -75,6 +75,10 @@ static const struct counter_words known[] = {
 	{"events_running_ns", COUNTER_LOSSES, "of this, counted by the hardware", NULL},
 	{"memory_off_ns", COUNTER_LOSSES, "time in which allocations were not to be recorded",
 	 NULL},
+	{"memory_missing_ns", COUNTER_LOSSES,
+	 "time at the beginning of which no allocations are known: --keep-size had no room for "
+	 "more",
+	 NULL},
 	{"probe_dropped", COUNTER_LOSSES, "counts that could not be taken",
 	 "count that could not be taken"},
 	{"probe_overlooked", COUNTER_LOSSES,

@@ -285,6 +285,7 @@ static void check_block(const struct profile *profile, size_t i,
 			 life_ns / SAMPLE_TIME_GRAIN_NS * SAMPLE_TIME_GRAIN_NS);
 	assert_int_equal(row->former, expected->former);
 	assert_int_equal(row->is_moved, expected->is_moved);
+	assert_int_equal(row->is_earlier, expected->is_earlier);
 	assert_int_equal(row->freed_stack.v, expected->freed_stack.v);
 	assert_int_equal(row->freed_end, expected->freed_end);
 	assert_int_equal(row->size_bytes, expected->size_bytes);
@@ -518,6 +519,7 @@ TEST(store, gives_back_parts_of_allocations)
 							      .size_bytes = 100 * i + 100,
 							      .nr_more = 99,
 							      .freed_by = THREAD_NONE,
+							      .is_earlier = i % 5 == 2,
 							      .kind = (uint8_t)(i % 3),
 							      .stack = {(uint32_t)(i % 3)}});
 
