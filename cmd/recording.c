@@ -268,6 +268,10 @@ static int control_memory(struct recording *recording, struct sampler *sampler,
 		return err_set(err, ERR_INVALID, "control: 'mem' needs a recording with --mem");
 	if (word == CONTROL_MEM_SEARCH)
 		return search_memory(recording, sampler, argument, err);
+	if (word == CONTROL_MEM_DISCARD && recording->keep)
+		return err_set(err, ERR_INVALID,
+			       "control: a flight recorder has no 'mem discard': each profile has "
+			       "the memory of its time");
 	if (word == CONTROL_MEM_DISCARD)
 		sampler_discard_memory(sampler);
 	else
@@ -493,6 +497,16 @@ static void reap_command(struct recording *recording)
 		child_reap(recording->command.launch.pid, &recording->command.status) == 0;
 }
 
+static struct sampler_look how_to_look(const struct recording *recording)
+{
+	if (recording->keep)
+		return (struct sampler_look){.look = keep_collect,
+					     .context = recording->keep,
+					     .heap = keep_heap(recording->keep)};
+	return (struct sampler_look){.look = recording->agent ? agent_look : NULL,
+				     .context = recording->agent};
+}
+
 static int start_sampler(struct recording *recording, struct recorded *recorded,
 			 struct counting *counting, struct sampler **sampler, struct err *err)
 {
@@ -520,10 +534,7 @@ static int start_sampler(struct recording *recording, struct recorded *recorded,
 		.max_depth = options->max_depth,
 		.within = recorded->within ? &within : NULL,
 		.prober = counting_prober(counting),
-		.look = recording->keep	   ? keep_collect
-			: recording->agent ? agent_look
-					   : NULL,
-		.look_context = recording->keep ? (void *)recording->keep : recording->agent,
+		.look = how_to_look(recording),
 		.helper = recording->agent ? agent_pid(recording->agent) : 0,
 		.check_unwinder = options->check_unwinder,
 		.ended = &recording->ending.listener.asked,

@@ -121,8 +121,13 @@ static int check_options(const struct record_options *options, struct err *err)
 	}
 	if (options->count.no_cpu)
 		return refuse_with("--no-cpu", err);
-	if (count_options_have_memory(&options->count))
-		return refuse_with("--mem", err);
+	if (options->count.memory && strcmp(options->count.memory, "all") == 0) {
+		refuse_with("--mem=all", err);
+		err_hint(err, "--mem=64K finds the same, within the interval shown");
+		return ERR_INVALID;
+	}
+	if (options->count.reachable)
+		return refuse_with("--reachable", err);
 	if (options->agent)
 		return refuse_with("--agent", err);
 	if (options->use.html || options->use.open)
@@ -145,6 +150,14 @@ static int add_triggers(struct keep *keep, const struct option_list *texts, stru
 			return status;
 	}
 	return 0;
+}
+
+/* Blocks of memory have one half, if they are recorded, and samples and counts the other. */
+static uint64_t max_bytes_of(const struct record_options *options)
+{
+	uint64_t max_bytes = options->keep.max_bytes ? options->keep.max_bytes : BYTES_DEFAULT;
+
+	return count_options_have_memory(&options->count) ? max_bytes / 2 : max_bytes;
 }
 
 int keep_new(const struct record_options *options, const char *command, struct keep **keep,
@@ -179,8 +192,7 @@ int keep_new(const struct record_options *options, const char *command, struct k
 		keep_free(made);
 		return status;
 	}
-	made->history = history_new(asked->span_ns + LATE_NS,
-				    asked->max_bytes ? asked->max_bytes : BYTES_DEFAULT);
+	made->history = history_new(asked->span_ns + LATE_NS, max_bytes_of(options));
 	keep_directory_init(&made->directory, options->output, command,
 			    asked->limit ? (size_t)asked->limit : LIMIT_DEFAULT);
 	*keep = made;
@@ -244,6 +256,15 @@ void keep_collect(void *context, const struct profile *profile)
 bool keep_has_triggers(const struct keep *keep)
 {
 	return keep && keep->history;
+}
+
+/* A block takes its row, a place in a table that is 5/8 full or less, and some room to grow. */
+#define BYTES_OF_BLOCK (2 * sizeof(struct profile_allocation) + 64)
+
+struct heap_keep keep_heap(const struct keep *keep)
+{
+	return (struct heap_keep){.span_ns = keep->options->keep.span_ns + LATE_NS,
+				  .max_rows = max_bytes_of(keep->options) / BYTES_OF_BLOCK};
 }
 
 /* --- writing --- */

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "profile/heap_forget.h"
 #include "symbol/symbol.h"
 
 struct counting;
@@ -43,6 +44,8 @@ void keep_begin(struct keep *keep, const struct symbol_options *symbols,
 void keep_collect(void *context, const struct profile *profile);
 /* Is it a flight recorder? NULL is none. */
 bool keep_has_triggers(const struct keep *keep);
+/* How much of memory is kept. */
+struct heap_keep keep_heap(const struct keep *keep);
 
 /* How long poll(2) may wait, in milliseconds; -1: for ever. */
 int keep_timeout_ms(const struct keep *keep);

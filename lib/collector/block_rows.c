@@ -38,6 +38,8 @@ struct block_rows {
 	struct heap_gather *gather; /* owned */
 	bool is_all;
 	uint64_t gathered_ns; /* when rows were last made */
+	struct heap_keep keep;
+	size_t forget_from; /* so many rows, of blocks and of moments */
 	struct signed_stacks signed_stacks;
 	struct known_origin known[KNOWN_ORIGINS]; /* by signature */
 	struct key_map moved_maps; /* the last mapping that a thread has moved, by its tid */
@@ -313,6 +315,43 @@ bool block_rows_is_gathering_due(const struct block_rows *rows)
 	uint64_t pause_ns = rows->profile->heap.nr_allocations / ROWS_PER_PAUSE_S * NS_PER_SEC;
 
 	return !rows->is_all || clock_monotonic_ns() >= rows->gathered_ns + pause_ns;
+}
+
+/* Each time takes as long as there are rows: until they have doubled there is little to forget. */
+#define FORGET_MIN 4096
+
+static size_t nr_rows(const struct block_rows *rows)
+{
+	return rows->profile->heap.nr_allocations + rows->profile->heap.nr_moments;
+}
+
+static void forget_later(struct block_rows *rows)
+{
+	size_t nr = nr_rows(rows);
+
+	rows->forget_from = max_u64(FORGET_MIN, 2 * nr);
+	if (nr < rows->keep.max_rows)
+		rows->forget_from = min_u64(rows->forget_from, rows->keep.max_rows);
+}
+
+void block_rows_keep(struct block_rows *rows, const struct heap_keep *keep)
+{
+	rows->keep = *keep;
+	forget_later(rows);
+}
+
+uint32_t *block_rows_forget(struct block_rows *rows, uint64_t now_ns)
+{
+	const struct heap_keep *keep = &rows->keep;
+	uint32_t *numbers;
+
+	if (!keep->span_ns || rows->is_all || nr_rows(rows) < rows->forget_from)
+		return NULL;
+	numbers = heap_gather_forget(rows->gather, now_ns - min_u64(now_ns, keep->span_ns), now_ns,
+				     keep->max_rows);
+	key_map_release(&rows->moved_maps); /* one on the move becomes one of unknown origin */
+	forget_later(rows);
+	return numbers;
 }
 
 /* Finds blocks and mappings of a process; at one address with both, the block. */

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profile/heap_forget.h"
 #include "profile/heap_gather.h"
 #include "profile/ids.h"
 #include "stack/stack.h"
@@ -51,6 +52,13 @@ void block_rows_search(struct block_rows *rows, const struct block_search *found
 /* Make rows of all blocks up to now, and end those that were on the move. */
 void block_rows_gather(struct block_rows *rows);
 bool block_rows_is_gathering_due(const struct block_rows *rows);
+/* Of a sample: keep no more than that. The rest is forgotten now and then. */
+void block_rows_keep(struct block_rows *rows, const struct heap_keep *keep);
+/*
+ * Forget, if it is time to; now_ns is a time of the profile. NULL: it is not; else the new numbers
+ * of mappings, which the caller frees: for live_maps_renumber(), of all processes.
+ */
+uint32_t *block_rows_forget(struct block_rows *rows, uint64_t now_ns);
 /* Sets its counters in the profile. */
 void block_rows_count(const struct block_rows *rows);
 

@@ -36,6 +36,7 @@ struct consumer *consumer_new(const struct collector_options *options, struct sn
 	consumer->interpreters = options->interpreters;
 	consumer->rounds.source = options->blocks;
 	consumer->blocks = block_rows_new(options->profile, rows_of_blocks(options));
+	block_rows_keep(consumer->blocks, &options->heap_keep);
 	consumer->hooks.add_rows = options->add_rows;
 	consumer->hooks.rows_context = options->rows_context;
 	consumer->hooks.look = options->look;

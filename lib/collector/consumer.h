@@ -9,6 +9,7 @@
 
 #include "collector/block_source.h"
 #include "profile/block_search.h"
+#include "profile/heap_forget.h"
 #include "unwind/step_sink.h"
 #include "unwind/unwind.h"
 
@@ -61,7 +62,8 @@ struct collector_options {
 	 */
 	void (*look)(void *context, const struct profile *profile);
 	void *look_context;
-	struct step_sink steps; /* the same thread calls this and the next one */
+	struct heap_keep heap_keep; /* blocks of a sample; the rest is forgotten after look() */
+	struct step_sink steps;	    /* the same thread calls this and the next one */
 	struct block_source blocks;
 	struct interpreter_sink interpreters; /* likewise */
 };

@@ -264,6 +264,20 @@ static void flush_threads(struct consumer *consumer)
 	consumer->touched.nr = 0;
 }
 
+/* Most recordings have a file, and forget nothing. */
+static void forget_blocks(struct consumer *consumer)
+{
+	uint64_t now_ns = samples_profile_time(&consumer->sink, clock_monotonic_ns());
+	cleanup_free uint32_t *numbers = block_rows_forget(consumer->blocks, now_ns);
+
+	for (uint32_t i = 0; numbers && i < consumer->processes.nr; i++) {
+		struct process *process = serial_table_find(&consumer->processes, i);
+
+		if (process)
+			live_maps_renumber(&process->live_maps, numbers);
+	}
+}
+
 int consumer_flush(struct consumer *consumer, struct err *err)
 {
 	int status = 0;
@@ -281,6 +295,7 @@ int consumer_flush(struct consumer *consumer, struct err *err)
 	if (consumer->writer)
 		status = store_writer_flush(consumer->writer, consumer->profile, err);
 	profile_drop_samples(consumer->profile);
+	forget_blocks(consumer);
 	return status;
 }
 

@@ -109,6 +109,20 @@ int live_maps_add(struct live_maps *maps, uint64_t start, uint64_t end, uint32_t
 	return nr_cut;
 }
 
+void live_maps_renumber(struct live_maps *maps, const uint32_t *numbers)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < maps->nr; i++) {
+		struct live_map map = maps->maps[i];
+
+		map.number = numbers[map.number];
+		if (map.number != UINT32_MAX)
+			maps->maps[nr++] = map;
+	}
+	maps->nr = nr;
+}
+
 bool live_maps_find(const struct live_maps *maps, uint64_t start, uint32_t *number)
 {
 	size_t at = first_behind(maps, start);

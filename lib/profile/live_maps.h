@@ -44,6 +44,9 @@ int live_maps_remove(struct live_maps *maps, uint64_t start, uint64_t end,
 int live_maps_add(struct live_maps *maps, uint64_t start, uint64_t end, uint32_t number,
 		  const struct live_maps_gone *gone);
 
+/* Mappings have new numbers, by the former one; those with UINT32_MAX are known no more. */
+void live_maps_renumber(struct live_maps *maps, const uint32_t *numbers);
+
 /* Find the mapping that begins there; false: there is none. */
 bool live_maps_find(const struct live_maps *maps, uint64_t start, uint32_t *number);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "profile/map_rows.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -49,6 +50,22 @@ void map_rows_end(struct map_rows *maps)
 {
 	maps->nr_pending = 0;
 	maps->first_pending = (uint32_t)maps->nr_rows;
+}
+
+uint32_t *map_rows_renumber(struct map_rows *maps, const uint32_t *rows)
+{
+	uint32_t *numbers = xcalloc(maps->nr_rows + 1, sizeof(*numbers)), nr = 0;
+
+	assert(!maps->nr_pending);
+	for (size_t i = 0; i < maps->nr_rows; i++) {
+		uint32_t row = rows[maps->rows[i]];
+
+		numbers[i] = row == UINT32_MAX ? UINT32_MAX : nr;
+		if (row != UINT32_MAX)
+			maps->rows[nr++] = row;
+	}
+	maps->nr_rows = maps->first_pending = nr;
+	return numbers;
 }
 
 uint32_t map_rows_former(const struct map_rows *maps, uint32_t former)

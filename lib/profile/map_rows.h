@@ -34,6 +34,12 @@ uint64_t map_rows_free_pending(struct map_rows *maps, uint32_t number, uint64_t 
 /* The next pending mapping has got this row; map_rows_end(): all have, and none is pending. */
 void map_rows_made(struct map_rows *maps, uint32_t row);
 void map_rows_end(struct map_rows *maps);
+/*
+ * The rows of the profile were renumbered: `rows` has their new numbers, UINT32_MAX for those that
+ * went. Their mappings go as well; the others get new numbers, which are returned, by the former
+ * number, and likewise. The caller frees them. None may be pending.
+ */
+uint32_t *map_rows_renumber(struct map_rows *maps, const uint32_t *rows);
 /* The `former` of a pending row as the profile has it, once all earlier rows are made. */
 uint32_t map_rows_former(const struct map_rows *maps, uint32_t former);
 

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "proc/kernel_counters.h"
 #include "proc/task.h"
+#include "profile/heap_forget.h"
 #include "unwind/unwind.h"
 
 struct collector_cut;
@@ -28,6 +29,13 @@ struct code_filter_options;
  * published to a collector (collector/collector.h), whose thread does the rest.
  */
 struct sampler;
+
+/* As in collector_options; `look` NULL: it is not called. */
+struct sampler_look {
+	void (*look)(void *context, const struct profile *profile);
+	void *context;
+	struct heap_keep heap;
+};
 
 /* The processes to observe, with descendants if children are followed. Borrowed. */
 struct sampler_targets {
@@ -60,9 +68,7 @@ struct sampler_options {
 	size_t max_depth;
 	const struct code_filter_options *within; /* borrowed; NULL: all samples are kept */
 	struct prober *prober;			  /* borrowed; NULL: calls are not counted */
-	/* collector_options.look; NULL: not called. */
-	void (*look)(void *context, const struct profile *profile);
-	void *look_context;
+	struct sampler_look look;
 	pid_t helper;	     /* a child of ours that is not part of the recording; 0: none */
 	bool check_unwinder; /* unwind twice and compare: unwinder_check_each() */
 	/*

@@ -79,6 +79,9 @@ static const struct counter_words known[] = {
 	 "time at the beginning of which no allocations are known: --keep-size had no room for "
 	 "more",
 	 NULL},
+	{"mem_forgotten", COUNTER_LOSSES,
+	 "blocks that were recorded and alive, forgotten as --keep-size had no room for more",
+	 "block that was recorded and alive, forgotten as --keep-size had no room for more"},
 	{"probe_dropped", COUNTER_LOSSES, "counts that could not be taken",
 	 "count that could not be taken"},
 	{"probe_overlooked", COUNTER_LOSSES,

@@ -500,6 +500,102 @@ class Counts(RecorderCase):
         self.assertEqual(recording.function("requested")["calls"], 12)
 
 
+class Memory(RecorderCase):
+    PROGRAM = "allocates_on_request"
+    BLOCK = 64 << 10
+
+    def ask(self, recorder, *lines):
+        """Has the program do as they say; returns its own sums then."""
+        for line in lines:
+            self.tell(recorder, line)
+            said = json.loads(recorder.process.stdout.readline())
+        return said
+
+    def blocks(self, recording, metric):
+        """{function: blocks, as of its bytes}; each of them is recorded with --mem=4K."""
+        return {
+            row["function"]: row["total_bytes"] / self.BLOCK
+            for row in recording.rows("-m", metric)
+            if row["function"].endswith("_on_request")
+        }
+
+    def assertBlocks(self, recording, metric, expected):
+        found = self.blocks(recording, metric)
+        for function in found.keys() | expected.keys():
+            self.assertAlmostEqual(
+                found.get(function, 0), expected.get(function, 0), delta=0.5,
+                msg=f"{metric} of {function}: {found}",
+            )
+
+    def test_a_file_has_what_its_time_has_allocated_and_what_is_alive(self):
+        fifo = self.path("control")
+        with self.record("--control", f"fifo:{fifo}", "--mem=4K", "--trigger", "exit") as recorder:
+            self.assertEqual(recorder.process.stdout.readline(), "ready\n")
+            with open(fifo, "w", encoding="utf-8") as control:
+                self.ask(recorder, "keep 300", "turn 1000")
+                time.sleep(6)
+                self.ask(recorder, "turn 200", "add 50")
+                control.write("dump one\n")
+                control.flush()
+                one = self.file_of(recorder, "control-one")
+                time.sleep(6)
+                self.ask(recorder, "free 100", "add 20")
+                control.write("mem discard\ndump two\n")
+                control.flush()
+                two = self.file_of(recorder, "control-two")
+                time.sleep(3)
+                said = self.ask(recorder, "free 220", "turn 30")
+                self.end(recorder)
+            stderr = recorder.process.stderr.read()
+            last = self.file_of(recorder, "exit")
+        self.assertBlocks(one, "alloc", {"turn_on_request": 200, "add_on_request": 50})
+        self.assertBlocks(one, "live", {"keep_on_request": 300, "add_on_request": 50})
+        self.assertBlocks(two, "alloc", {"add_on_request": 20})
+        self.assertBlocks(two, "live", {"keep_on_request": 200, "add_on_request": 70})
+        self.assertBlocks(two, "peak", {"keep_on_request": 300, "add_on_request": 50})
+        self.assertBlocks(last, "alloc", {"turn_on_request": 30})
+        self.assertBlocks(last, "live", {"add_on_request": said["alive"]})
+        self.assertBlocks(last, "temporary", {"turn_on_request": 30})
+        heaps = [self.info(recording)["heap"] for recording in (one, two, last)]
+        self.assertEqual([heap["allocated_exact"] for heap in heaps], [True] * 3)
+        for heap, blocks in zip(heaps, (250, 20, 30)):
+            self.assertBetween(heap["allocated_bytes"], blocks * self.BLOCK, self.BLOCK)
+        self.assertLess(sum(heap["allocated_bytes"] for heap in heaps), said["bytes"])
+        self.assertIn("a flight recorder has no 'mem discard'", stderr)
+
+    def assertBetween(self, value, least, more):
+        self.assertGreaterEqual(value, least)
+        self.assertLess(value, least + more)
+
+    def test_what_is_freed_is_forgotten_and_what_lives_is_not(self):
+        """Some 20,000 blocks a second, of which there is room for far fewer than the time has."""
+        with self.record(
+            "--mem=4K", "--trigger", "exit", "--keep-size", "4M", "-q"
+        ) as recorder:
+            recorder.process.stdout.readline()
+            self.ask(recorder, "keep 10")
+            for _ in range(400):
+                self.ask(recorder, "turn 500")
+                time.sleep(0.01)
+            self.ask(recorder, "add 10")
+            self.end(recorder)
+            recording = self.file_of(recorder, "exit")
+        self.assertBlocks(recording, "live", {"keep_on_request": 10, "add_on_request": 10})
+        counters = self.info(recording)["counters"]
+        self.assertGreater(counters["memory_missing_ns"], 0)
+        self.assertNotIn("mem_forgotten", counters)
+
+
+class Culprit(RecorderCase):
+    def test_of_a_large_memory_it_is_who_has_allocated_it(self):
+        with self.record("--trigger", "rss>100M", "--mem") as recorder:
+            self.tell(recorder, "spin 300", "rest 1500", "fill 150")
+            recording = self.file_of(recorder, "rss")
+            self.end(recorder)
+        rows = {row["function"]: row["total_bytes"] for row in recording.rows("-m", "live")}
+        self.assertGreaterEqual(rows["fill_on_request"], 150 << 20)
+
+
 class Options(LiveCase):
     def test_wrong_ones_are_refused_with_the_reason(self):
         for options, reason in (
@@ -511,7 +607,9 @@ class Options(LiveCase):
             (["--keep", "60s", "--trigger", "load>2"], "unknown trigger 'load>2'"),
             (["--keep", "60s", "--trigger", "control"], "--trigger control needs --control"),
             (["--keep", "60s", "--trigger", "mark:a>2s"], "--trigger mark needs --control"),
-            (["--keep", "60s", "--mem"], "--keep cannot be combined with --mem"),
+            (["--keep", "60s", "--mem=all"], "--keep cannot be combined with --mem=all"),
+            (["--keep", "60s", "--mem", "--reachable"], "--keep cannot be combined with --reachable"),
+            (["--keep", "60s", "--mem", "--no-cpu"], "--keep cannot be combined with --no-cpu"),
             (["--keep", "60s", "--html"], "--keep cannot be combined with --html"),
             (["--keep", "60s", "--agent", "cat"], "--keep cannot be combined with --agent"),
             (["--keep", "60s", "-o", "-"], "--keep needs a directory"),
