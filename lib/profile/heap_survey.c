@@ -78,6 +78,7 @@ static void add_rows(struct heap_survey *survey, const struct heap_estimate *est
 		if (!heap_is_alive(profile, row, HEAP_AT_END, end_ns))
 			continue;
 		add(&survey->live, &live, row, &weight);
+		survey->earlier_bytes += row->is_earlier ? weight.bytes : 0;
 		if (row->kind != ALLOCATION_MAP)
 			survey->live_heap_bytes += weight.bytes;
 	}
@@ -178,7 +179,8 @@ static uint64_t nr_recorded(const struct profile *profile)
 	uint64_t nr = 0;
 
 	for (size_t i = 0; i < heap->nr_allocations; i++)
-		nr += 1 + (uint64_t)heap->allocations[i].nr_more;
+		nr += heap->allocations[i].is_earlier ? 0
+						      : 1 + (uint64_t)heap->allocations[i].nr_more;
 	return nr;
 }
 

@@ -23,10 +23,11 @@ struct heap_survey {
 	struct heap_amount allocated; /* in all */
 	bool allocated_is_exact;
 	struct heap_amount live; /* when the last of the processes ended, or the recording */
+	double earlier_bytes;	 /* of `live`: they were allocated before the time of the profile */
 	struct heap_amount peak;
 	uint64_t peak_ns;
 	bool peak_is_least;  /* HEAP_COARSE_TIMES: more may have been alive between two of them */
-	uint64_t nr_samples; /* blocks that were recorded */
+	uint64_t nr_samples; /* blocks allocated in the time of the profile that were recorded */
 	uint64_t mean_bytes; /* heap_survey_mean() */
 	uint64_t nr_dropped, nr_frees_dropped; /* as in struct profile_heap_moment */
 	/* Programs executed during the recording: recorded from some time after their start. */

@@ -90,6 +90,11 @@ static void print_amounts(const struct heap_survey *survey, const struct view *v
 				      "times are those at which profc looked");
 	print_fact(view, "peak        ", &text, sink);
 	append_amount(&text, &survey->live);
+	if (whole(survey->earlier_bytes)) {
+		buf_append_str(&text, "; ");
+		append_memory(&text, whole(survey->earlier_bytes));
+		buf_append_str(&text, " of it were allocated before the time of this profile");
+	}
 	print_fact(view, "at the end  ", &text, sink);
 	buf_release(&text);
 	print_frees_dropped(survey, view, sink);

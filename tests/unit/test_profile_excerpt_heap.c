@@ -83,6 +83,8 @@ TEST(excerpt_heap, has_what_was_alive_in_its_time_and_knows_what_came_before)
 	assert_true(survey.allocated.bytes == 1100 && survey.allocated.blocks == 2);
 	assert_true(survey.live.bytes == 1100 && survey.live.blocks == 3);
 	assert_true(survey.live.error_bytes == 0);
+	assert_true(survey.earlier_bytes == 500);
+	assert_int_equal(survey.nr_samples, 2);
 	profile_free(excerpt);
 	profile_free(profile);
 }

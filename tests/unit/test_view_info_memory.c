@@ -80,6 +80,25 @@ TEST(info_memory, says_that_a_peak_of_coarse_times_may_be_too_small)
 	profile_free(profile);
 }
 
+TEST(info_memory, says_what_is_from_before_the_time_of_a_part_of_a_recording)
+{
+	struct profile *profile = made_up();
+	const struct view view = {.columns = 80};
+	struct sink sink = SINK_MEMORY;
+
+	profile->heap.allocations[200].is_earlier = true; /* 20 MiB that are mapped */
+	info_print_memory(profile, &view, &sink);
+	assert_non_null(strstr(
+		buf_str(&sink.pending),
+		"allocated   100 MiB in 1,600 blocks, exact; 200 blocks recorded, one for each\n"));
+	assert_non_null(strstr(
+		buf_str(&sink.pending),
+		"at the end  70.0 MiB ± 6.48 MiB in 801 blocks; 20.0 MiB of it were allocated\n"
+		"            before the time of this profile\n"));
+	sink_release(&sink);
+	profile_free(profile);
+}
+
 TEST(info_memory, says_what_was_before_it_attached)
 {
 	struct profile *profile = made_up();
