@@ -14,6 +14,9 @@
 #include "proc/read.h"
 
 #define LEAST_PAUSE_NS (200 * NS_PER_MS)
+/* The least pause grows with the age of the recording, by this part of it, up to here. */
+#define AGE_PART      64
+#define LONG_PAUSE_NS (2 * NS_PER_SEC)
 /* A reading takes no more than this part of the time. */
 #define READING_PART 256
 /* Below this share of all CPUs nothing has to wait: the times of processes are read later. */
@@ -43,7 +46,7 @@ struct seen_list {
 struct machine_meter {
 	machine_is_ours *is_ours;
 	void *context;
-	uint64_t tick_ns, begun_ticks, again_ns;
+	uint64_t tick_ns, begun_ticks, begun_ns, again_ns;
 	size_t nr_readings;
 	struct machine_times first, last, last_busy; /* last_busy: when processes were read */
 	struct seen_list seen;
@@ -281,6 +284,15 @@ static void begin(struct machine_meter *meter, const struct machine_times *now)
 	meter->seen = read_processes(meter);
 }
 
+/* In a long recording, a part of a second more or less matters little. */
+static uint64_t pause_ns(const struct machine_meter *meter, uint64_t now_ns, uint64_t took_ns)
+{
+	uint64_t age_ns = now_ns - meter->begun_ns;
+	uint64_t least_ns = max_u64(LEAST_PAUSE_NS, min_u64(age_ns / AGE_PART, LONG_PAUSE_NS));
+
+	return max_u64(least_ns, READING_PART * took_ns);
+}
+
 void machine_meter_read(struct machine_meter *meter, uint64_t now_ns, bool is_last)
 {
 	struct machine_times now, since;
@@ -294,10 +306,10 @@ void machine_meter_read(struct machine_meter *meter, uint64_t now_ns, bool is_la
 		compare_processes(meter, (since.busy_ns + since.stolen_ns) / meter->tick_ns);
 		meter->last_busy = now;
 	}
-	meter->nr_readings++;
+	if (!meter->nr_readings++)
+		meter->begun_ns = now_ns;
 	meter->last = now;
-	meter->again_ns =
-		now_ns + max_u64(LEAST_PAUSE_NS, READING_PART * (clock_monotonic_ns() - now_ns));
+	meter->again_ns = now_ns + pause_ns(meter, now_ns, clock_monotonic_ns() - now_ns);
 }
 
 struct machine_times machine_meter_times(const struct machine_meter *meter)

@@ -24,8 +24,11 @@
 #include "tracee/transfer.h"
 
 #define LONGEST_DUE_NS	  NS_PER_SEC
+#define MOST_DUE_NS	  (4 * NS_PER_SEC)
+#define LONG_SLEEP_PART	  32
 #define SHORTEST_CLOCK_NS (20 * NS_PER_MS)
 #define CLOCK_EACH_NS	  (100 * NS_PER_US)
+#define CLOCK_EACH_PART	  25
 /* The pause for a thread whose system call cannot be read. */
 #define HIDDEN_NS (50 * NS_PER_MS)
 
@@ -39,6 +42,15 @@ static uint64_t reads_end_ns(const struct sampler *sampler, uint64_t now_ns)
 	uint64_t part_ns = sampler->schedule.period_ns / TICK_PART;
 
 	return now_ns + max_u64(min_u64(part_ns, LONGEST_READS_NS), SHORTEST_READS_NS);
+}
+
+/* A thread that has slept for so long is looked at after this part of it, up to a second; then 4.
+ */
+static uint64_t sleep_pause_ns(uint64_t slept_ns)
+{
+	uint64_t longest_ns = max_u64(LONGEST_DUE_NS, slept_ns / LONG_SLEEP_PART);
+
+	return min_u64(slept_ns / SLEEP_PART, min_u64(longest_ns, MOST_DUE_NS));
 }
 
 /* It is due in the next tick. */
@@ -72,7 +84,7 @@ static bool waits_for_cpu(struct sampled_thread *thread)
 static void still_the_same(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns)
 {
 	struct seen_sleep *sleep = &thread->sleep;
-	uint64_t pause_ns = (now_ns - sleep->from_ns) / SLEEP_PART;
+	uint64_t slept_ns = now_ns - sleep->from_ns;
 
 	book_met(thread->process, now_ns);
 	if (!sleep->is_asleep || waits_for_cpu(thread)) {
@@ -83,11 +95,11 @@ static void still_the_same(struct sampler *sampler, struct sampled_thread *threa
 	sleep->nr++;
 	sampler->counts.nr_resting++;
 	if (waits_for_another(thread) ||
-	    now_ns - thread->published_ns >= PUBLISH_SLEEP_NS + (now_ns - sleep->from_ns) / 4)
+	    now_ns - thread->published_ns >= PUBLISH_SLEEP_NS + slept_ns / 4)
 		publish_sleep(sampler, thread);
-	if (now_ns - sleep->from_ns > NS_PER_SEC)
-		tracee_close_files(&thread->roster->tracee);
-	due_put(sampler, thread, false, now_ns + 1 + min_u64(pause_ns, LONGEST_DUE_NS));
+	if (slept_ns > NS_PER_SEC)
+		tracee_rest_files(&thread->roster->tracee);
+	due_put(sampler, thread, false, now_ns + 1 + sleep_pause_ns(slept_ns));
 }
 
 /* Did only a visit wake it, so that it went back to the same sleep? */
@@ -639,11 +651,16 @@ static bool hides_time(const struct sampler *sampler, struct sampled_process *pr
 		       min_u64(process->nr_active, sampler->session->nr_cpus) * READ_APART_NS;
 }
 
-/* Reading clocks of processes that do nothing takes less than a hundredth of a CPU. */
+/*
+ * Reading clocks of processes that do nothing takes less than a hundredth of a CPU; at a low
+ * frequency less: few ticks could sample what is found.
+ */
 static uint64_t clock_pause_ns(const struct sampler *sampler, uint64_t quiet_ns)
 {
-	return min_u64(quiet_ns / SLEEP_PART,
-		       SHORTEST_CLOCK_NS + sampler->processes.nr * CLOCK_EACH_NS);
+	uint64_t each_ns =
+		max_u64(CLOCK_EACH_NS, sampler->governor.base_period_ns / CLOCK_EACH_PART);
+
+	return min_u64(quiet_ns / SLEEP_PART, SHORTEST_CLOCK_NS + sampler->processes.nr * each_ns);
 }
 
 /* Its only thread, if this tick has read it, so that nothing else is to be found; or NULL. */

@@ -140,6 +140,16 @@ void tracee_close_files(struct tracee *tracee)
 		close_file(tracee, file);
 }
 
+void tracee_rest_files(struct tracee *tracee)
+{
+	bool has_room = 2 * tracee->host->nr_kept <= MOST_KEPT;
+
+	for (int file = TRACEE_SCHEDSTAT + 1; file < NR_TRACEE_FILES; file++) {
+		if (file != TRACEE_SYSCALL || !has_room)
+			close_file(tracee, file);
+	}
+}
+
 /* For kernels that count nothing (built without CONFIG_SCHED_INFO). */
 static bool clocks_from_others(struct tracee *tracee, struct proc_schedstat *clocks)
 {

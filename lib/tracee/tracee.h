@@ -86,8 +86,11 @@ void tracee_set_wanted(struct tracee *tracee, const struct wanted_memory *wanted
  * CLOCK_MONOTONIC; nothing if that is longer ago than a thread takes to replace it.
  */
 void tracee_copy_late(const struct tracee *tracee, struct snapshot *snapshot, uint64_t since_ns);
-/* It sleeps for long: close all files but schedstat. */
+/* Close all files but schedstat. */
 void tracee_close_files(struct tracee *tracee);
+/* It sleeps for long: close those that are not read to see that it still does, or if many are open.
+ */
+void tracee_rest_files(struct tracee *tracee);
 
 /*
  * Read its clocks: exact while it is off the CPU, else as old as the last tick of the kernel. False
