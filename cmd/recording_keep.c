@@ -33,6 +33,8 @@
 
 /* A file has this much of the time after its trigger. */
 #define AFTER_NS (2 * NS_PER_SEC)
+/* So long before its end all sleeps are published, which else wait for a part of their length. */
+#define SLEEPS_NS (NS_PER_SEC / 4)
 /* By then a profile has been made: the history reaches back from there. */
 #define LATE_NS (AFTER_NS + 2 * NS_PER_SEC)
 /* The niceness of the thread that finds names: it is in no hurry. */
@@ -47,7 +49,8 @@ struct keep_dump {
 	char *word;	      /* of its file name; owned */
 	uint64_t at_ns;	      /* of the trigger, on the recording's clock */
 	uint64_t realtime_ns; /* likewise, since the epoch */
-	uint64_t due_ns;      /* CLOCK_MONOTONIC */
+	uint64_t due_ns;      /* CLOCK_MONOTONIC; first for its sleeps, then for its end */
+	bool has_sleeps;      /* they were asked for */
 	bool has_client;
 	int client; /* of 'profc ctl', which waits for it */
 	struct history_span span;
@@ -407,7 +410,7 @@ static void prepare(struct keep *keep, const char *text, const char *word, uint6
 		.word = xstrdup(word),
 		.at_ns = at_ns,
 		.realtime_ns = clock_realtime_ns(),
-		.due_ns = clock_monotonic_ns() + AFTER_NS,
+		.due_ns = clock_monotonic_ns() + AFTER_NS - SLEEPS_NS,
 	};
 }
 
@@ -501,8 +504,15 @@ void keep_look(struct keep *keep, struct sampler *sampler)
 		look_for_core(keep, sampler, now_ns);
 	while ((trigger = triggers_next(&keep->triggers, now_ns)))
 		fire(keep, sampler, trigger->text, trigger_name(trigger->kind));
-	if (keep->pending.text && now_ns >= keep->pending.due_ns)
+	if (!keep->pending.text || now_ns < keep->pending.due_ns)
+		return;
+	if (keep->pending.has_sleeps) {
 		begin_writing(keep, sampler);
+	} else {
+		sampler_publish_sleeps(sampler);
+		keep->pending.has_sleeps = true;
+		keep->pending.due_ns += SLEEPS_NS;
+	}
 }
 
 int keep_timeout_ms(const struct keep *keep)

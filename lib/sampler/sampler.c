@@ -393,6 +393,14 @@ void sampler_mark(struct sampler *sampler, const char *text)
 	collector_mark(sampler->collector, text, 0);
 }
 
+void sampler_publish_sleeps(struct sampler *sampler)
+{
+	pthread_mutex_lock(&sampler->lock);
+	sampler->tick.sleeps_asked_ns = clock_monotonic_ns();
+	sampler->tick.are_sleeps_asked = true;
+	pthread_mutex_unlock(&sampler->lock);
+}
+
 struct sampler_progress sampler_progress(const struct sampler *sampler)
 {
 	struct collector_progress progress = collector_progress(sampler->collector);

@@ -139,6 +139,11 @@ bool sampler_search_memory(struct sampler *sampler, const char *text, struct sam
 /* Set a mark with the user's text. Any thread. */
 void sampler_mark(struct sampler *sampler, const char *text);
 /*
+ * Look at all that sleep, in the next ticks, and publish how long they have slept: long sleeps are
+ * published rarely, and a cut has them up to then. Any thread.
+ */
+void sampler_publish_sleeps(struct sampler *sampler);
+/*
  * collector_cut(): have everything written that was recorded up to now; wait by
  * collector_cut_wait().
  */

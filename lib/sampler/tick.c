@@ -94,7 +94,7 @@ static void still_the_same(struct sampler *sampler, struct sampled_thread *threa
 	sleep->until_ns = sleep->sure_ns = now_ns;
 	sleep->nr++;
 	sampler->counts.nr_resting++;
-	if (waits_for_another(thread) ||
+	if (waits_for_another(thread) || thread->published_ns < sampler->tick.sleeps_asked_ns ||
 	    now_ns - thread->published_ns >= PUBLISH_SLEEP_NS + slept_ns / 4)
 		publish_sleep(sampler, thread);
 	if (slept_ns > NS_PER_SEC)
@@ -843,6 +843,23 @@ static void move(struct sampler *sampler, struct visitor *visitor)
 	visitor->is_bound = sampler->placement.cpu >= 0;
 }
 
+static void make_all_due(struct sampler *sampler, uint64_t now_ns)
+{
+	for (size_t i = 0; i < roster_nr_processes(sampler->roster); i++) {
+		struct roster_process *process = roster_process_at(sampler->roster, i);
+
+		for (struct roster_thread *thread = process->threads; thread; thread = thread->next)
+			due_at_once(sampler, thread->owner, now_ns);
+	}
+}
+
+static void heed_asked_sleeps(struct sampler *sampler)
+{
+	if (sampler->tick.are_sleeps_asked)
+		make_all_due(sampler, sampler->tick.now_ns);
+	sampler->tick.are_sleeps_asked = false;
+}
+
 void tick_run(struct visitor *visitor, uint64_t now_ns)
 {
 	struct sampler *sampler = visitor->sampler;
@@ -855,6 +872,7 @@ void tick_run(struct visitor *visitor, uint64_t now_ns)
 		schedule_catch_up(&sampler->schedule, clock_monotonic_ns());
 		return;
 	}
+	heed_asked_sleeps(sampler);
 	sample_due(visitor, reads_end_ns(sampler, now_ns));
 	if (visitor->priority && sampler->session->top_priority >= visitor->priority)
 		rise_above(visitor, sampler->session->top_priority);
@@ -879,12 +897,7 @@ void tick_last(struct visitor *visitor)
 	sampler->tick.is_last = true;
 	if (sampler->options.no_cpu)
 		return;
-	for (size_t i = 0; i < roster_nr_processes(sampler->roster); i++) {
-		struct roster_process *process = roster_process_at(sampler->roster, i);
-
-		for (struct roster_thread *thread = process->threads; thread; thread = thread->next)
-			due_at_once(sampler, thread->owner, now_ns);
-	}
+	make_all_due(sampler, now_ns);
 	sample_due(visitor, now_ns + LONGEST_DUE_NS / 4);
 	visit_running(visitor);
 }
