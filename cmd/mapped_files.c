@@ -41,5 +41,8 @@ void mapped_files_guard(void)
 
 bool mapped_files_were_cut(void)
 {
-	return were_cut != 0;
+	bool cut = were_cut != 0;
+
+	were_cut = 0;
+	return cut;
 }

@@ -12,7 +12,7 @@
  */
 void mapped_files_guard(void);
 
-/* Has any page been missing since? */
+/* Has any page been missing since, or since this was asked before? */
 bool mapped_files_were_cut(void);
 
 #endif
