@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -129,12 +130,25 @@ static void ask_process(struct roster *roster, pid_t pid, unsigned int nr_older)
 	roster_add(roster, &stat, parent, ROSTER_BORN);
 }
 
+/* Is it the id of a process? False also if it is not known. A status takes ten times as long. */
+static bool is_process(pid_t id)
+{
+	cleanup_close int fd = (int)syscall(SYS_pidfd_open, id, 0);
+
+	return fd >= 0;
+}
+
 /* An unknown task: a thread of ours, or a process. */
 static void ask(struct roster *roster, pid_t id)
 {
 	struct roster_process *process;
 	struct proc_status status;
 
+	if (is_process(id)) {
+		if (!roster_find_process(roster, id) && !is_other(roster, id))
+			ask_process(roster, id, ANCESTORS_MAX);
+		return;
+	}
 	if (pid_table_get(&roster->by_tid, id) || !proc_read_status(id, &status))
 		return;
 	process = roster_find_process(roster, status.tgid);
