@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "elf/elf_image.h"
 #include "mapping/space.h"
 #include "proc/maps.h"
 #include "proc/read.h"
@@ -38,6 +39,7 @@ struct engine {
 	struct php php; /* first: the walk needs only this */
 	struct php_registers *registers;
 	struct php_names *names;
+	bool is_program; /* not a library, which a program may unload */
 };
 
 /* --- version --- */
@@ -222,6 +224,7 @@ static void *recognise(struct space *space, const struct script_module *module,
 		return NULL;
 	}
 	engine->names = php_names_new();
+	engine->is_program = elf_image_entry(module->image) != 0;
 	found->support = SCRIPT_READ;
 	return engine;
 }
@@ -261,16 +264,19 @@ static bool find_missing(const void *facts, uint64_t thread_state, const struct 
 #define ANY_NUMBER 1024
 
 /*
- * Of what tells functions apart, texts are the first to be in the place of others: an eval() has
- * its instructions where the one before had them, and is of the same lines.
+ * The process reads its globals at each allocation, so it must not be able to unmap them: Apache
+ * unloads the library of PHP when it reads its configuration again.
  */
 static bool find_links(const void *facts, struct space *space, struct frame_links *links)
 {
-	const struct php *php = &((const struct engine *)facts)->php;
+	const struct engine *engine = facts;
+	const struct php *php = &engine->php;
 	const struct php_layout *layout = php->layout;
 	const struct php_globals_layout *globals = &layout->globals;
 
 	(void)space;
+	if (!engine->is_program)
+		return false;
 	*links = (struct frame_links){
 		.root = FRAME_LINKS_OF_MAIN,
 		.root_at = php->globals + globals->start,
