@@ -189,27 +189,30 @@ static void look_at_young(struct roster *roster, uint64_t now_ns)
 	joining->young_again_ns = now_ns + YOUNG_PART * (clock_thread_cpu_ns() - began_ns);
 }
 
-static void scan_process(struct roster *roster, pid_t pid)
+/* No birth will tell of those that are there at the beginning, however young they are. */
+static void scan_process(struct roster *roster, pid_t pid, bool is_first)
 {
 	struct proc_stat stat;
 
 	if (pid == getpid() || roster_find_process(roster, pid) ||
 	    !proc_read_task_stat(pid, pid, &stat))
 		return;
-	if (!roster_is_child(roster, &stat))
+	if (!roster_is_child(roster, &stat) && is_first)
+		joining_consider(roster, &stat, clock_monotonic_ns());
+	else if (!roster_is_child(roster, &stat))
 		try_to_join(roster, &stat);
 	else if (age_ns(&stat) > NEW_AGE_NS) /* a younger one is found as a birth */
 		roster_add(roster, &stat, NULL, ROSTER_JOINED_RUNNING);
 }
 
 /* Read so many processes at most; at its end the scan is closed. */
-static void scan_some(struct roster *roster, size_t nr)
+static void scan_some(struct roster *roster, size_t nr, bool is_first)
 {
 	struct joining *joining = roster->joining;
 	pid_t pid = 0;
 
 	while (nr-- && (pid = proc_next_id(joining->scan)))
-		scan_process(roster, pid);
+		scan_process(roster, pid, is_first);
 	if (pid)
 		return;
 	closedir(joining->scan);
@@ -228,7 +231,7 @@ static void scan(struct roster *roster, uint64_t now_ns)
 		joining->scan_begun_ns = now_ns;
 	}
 	if (joining->scan)
-		scan_some(roster, SCAN_AT_ONCE);
+		scan_some(roster, SCAN_AT_ONCE, false);
 	joining->scan_again_ns = now_ns + SCAN_PART * (clock_thread_cpu_ns() - began_ns);
 	if (!joining->scan)
 		joining->scan_again_ns =
@@ -251,5 +254,5 @@ void roster_join_all(struct roster *roster)
 		return;
 	joining->scan = opendir("/proc");
 	if (joining->scan)
-		scan_some(roster, SIZE_MAX);
+		scan_some(roster, SIZE_MAX, true);
 }
