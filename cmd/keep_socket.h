@@ -64,7 +64,7 @@ void keep_socket_answer(int client, const char *format, ...) __attribute__((form
  * there is none. ERR_PERMISSION: it is neither the caller's, nor root's, nor that of the owner of
  * the directory.
  */
-int keep_socket_connect(const char *directory, int *fd, struct err *err);
+int keep_socket_connect(const char *path, int *fd, struct err *err);
 /* Ask, and wait for the answer. ERR_GONE: the recorder has ended before it answered. */
 int keep_socket_ask(int fd, const char *request, char *answer, size_t nr_bytes, struct err *err);
 /* Wait for the end of the recording. */
