@@ -70,6 +70,22 @@ uint64_t proc_program_id(pid_t tgid, pid_t tid)
 	return got > 0 ? hash_bytes(auxv, (size_t)got) | 1 : 0;
 }
 
+uint64_t proc_program_entry(pid_t pid)
+{
+	struct buf bytes = {0};
+	uint64_t entry = 0, pair[2];
+	size_t at = 0;
+
+	if (!proc_read_process_file(pid, "auxv", &bytes))
+		bytes.nr_bytes = 0;
+	for (; !entry && at + sizeof(pair) <= bytes.nr_bytes; at += sizeof(pair)) {
+		memcpy(pair, bytes.bytes + at, sizeof(pair));
+		entry = pair[0] == AT_ENTRY ? pair[1] : 0;
+	}
+	buf_release(&bytes);
+	return entry;
+}
+
 /* execve(2) replaces the memory before it sets the name (begin_new_exec() in fs/exec.c). */
 bool proc_program_read_comm(uint64_t program, pid_t tgid, pid_t tid, char *out, size_t cap)
 {

@@ -30,6 +30,9 @@ uint64_t proc_program_id(pid_t tgid, pid_t tid);
  */
 bool proc_program_read_comm(uint64_t program, pid_t tgid, pid_t tid, char *out, size_t cap);
 
+/* Where a process began to run its program: AT_ENTRY, which getauxval(3) has; 0: unknown. */
+uint64_t proc_program_entry(pid_t pid);
+
 /* The path of its executable as it sees it, and its arguments, joined by spaces; owned; or NULL. */
 char *proc_exe(pid_t pid);
 char *proc_command_line(pid_t pid);

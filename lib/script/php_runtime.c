@@ -10,6 +10,7 @@
 #include "elf/elf_image.h"
 #include "mapping/space.h"
 #include "proc/maps.h"
+#include "proc/program.h"
 #include "proc/read.h"
 #include "script/php.h"
 #include "script/php_names.h"
@@ -186,6 +187,13 @@ static bool has_compiler(pid_t pid)
 	return is_found;
 }
 
+/* Its own entry does not tell: linkers gave libraries one, too. */
+static bool is_program(const struct space *space, const struct script_module *module)
+{
+	return proc_program_entry(space_pid(space)) ==
+	       elf_image_entry(module->image) + module->bias;
+}
+
 static void *recognise(struct space *space, const struct script_module *module,
 		       struct script_found *found)
 {
@@ -224,7 +232,7 @@ static void *recognise(struct space *space, const struct script_module *module,
 		return NULL;
 	}
 	engine->names = php_names_new();
-	engine->is_program = elf_image_entry(module->image) != 0;
+	engine->is_program = is_program(space, module);
 	found->support = SCRIPT_READ;
 	return engine;
 }

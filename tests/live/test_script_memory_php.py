@@ -4,11 +4,12 @@
 import json
 import os
 import platform
+import struct
 import subprocess
 
 from live import LiveCase
 from profc import attach, profc, record
-from targets import Running, need
+from targets import Running, build, need
 
 # PHP has an allocator of its own, which takes two megabytes at a time from the C library, unless
 # it is told not to.
@@ -91,6 +92,24 @@ $kept = [];
 echo "ready\\n";
 while (true) { serve(); usleep(5000); if (count($kept) > 1000) $kept = []; }
 """
+
+PT_DYNAMIC, DT_FLAGS_1, DF_1_PIE = 2, 0x6ffffffb, 0x08000000
+
+
+def write_as_library(program, path):
+    """A copy that dlopen(3) does not refuse. It has an entry, as libraries of old linkers have."""
+    with open(program, "rb") as file:
+        image = bytearray(file.read())
+    table, = struct.unpack_from("<Q", image, 32)
+    nr, = struct.unpack_from("<H", image, 56)
+    for at in range(table, table + 56 * nr, 56):
+        kind, _, start, _, _, nr_bytes = struct.unpack_from("<IIQQQQ", image, at)
+        for row in range(start, start + nr_bytes, 16) if kind == PT_DYNAMIC else ():
+            tag, value = struct.unpack_from("<QQ", image, row)
+            if tag == DT_FLAGS_1:
+                struct.pack_into("<Q", image, row + 8, value & ~DF_1_PIE)
+    with open(path, "wb") as file:
+        file.write(image)
 
 
 class PhpMemory(LiveCase):
@@ -183,3 +202,13 @@ class PhpMemory(LiveCase):
         # The first ones come before profc has told it how its frames are linked.
         self.assertGreater(rows["serve"]["total_bytes"],
                            0.8 * recording.report("-m", "alloc")["total_bytes"])
+
+    def test_a_library_may_be_unloaded(self):
+        library = self.path("php.so")
+        write_as_library(os.path.realpath(self.php), library)
+        command = [build("unloads_program", libraries=["-ldl"]), library, self.script(BEGIN)]
+        alone = subprocess.run(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True,
+                               check=False)
+        if alone.returncode:
+            self.skipTest(f"this PHP cannot be unloaded: {alone.stderr}")
+        record(self.directory, command, "--mem=1", "--no-cpu", env=ENVIRONMENT)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <elf.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "proc/program.h"
@@ -33,4 +34,10 @@ TEST(program, others_are_not)
 	assert_null(proc_program_32_bit(NULL, 0));
 	assert_null(proc_program_process_32_bit(getpid()));
 	assert_null(proc_program_process_32_bit(0)); /* nobody's */
+}
+
+TEST(program, its_entry_is_that_of_its_file)
+{
+	assert_true(proc_program_entry(getpid()) == getauxval(AT_ENTRY));
+	assert_int_equal(proc_program_entry(0), 0); /* nobody's */
 }
