@@ -254,28 +254,34 @@ static int refuse_owner(const char *path, uid_t user, struct err *err)
 		       (unsigned int)user);
 }
 
-static int check_name(int directory, const char *path, uid_t *owner, struct err *err)
+/* Not its name: the owner of the directory may give that to another one, or to a link. */
+static int open_name(int directory, const char *path, uid_t *owner, struct err *err)
 {
+	cleanup_close int fd = openat(directory, NAME, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	struct stat of_directory, found;
+	int checked;
 
-	if (fstat(directory, &of_directory) < 0)
-		return err_sys(err, "cannot use %s", path);
-	*owner = of_directory.st_uid;
-	if (fstatat(directory, NAME, &found, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fd < 0)
 		return errno == ENOENT ? no_recorder(path, "", err)
 				       : err_sys(err, "cannot reach the recorder of %s", path);
+	if (fstat(directory, &of_directory) < 0 || fstat(fd, &found) < 0)
+		return err_sys(err, "cannot use %s", path);
+	*owner = of_directory.st_uid;
 	if (!S_ISSOCK(found.st_mode))
 		return err_set(err, ERR_INVALID, "%s/" NAME " is no socket of a recorder", path);
 	if (found.st_uid != 0 && found.st_uid != geteuid() && found.st_uid != *owner)
 		return refuse_owner(path, found.st_uid, err);
-	return 0;
+	checked = fd;
+	fd = -1;
+	return checked;
 }
 
-static int connect_in(int directory, const char *path, int fd, struct err *err)
+static int connect_to(int name, const char *path, int fd, struct err *err)
 {
 	const struct timeval patience = {.tv_sec = CONNECT_S};
-	struct sockaddr_un address = address_in(directory);
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
 
+	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", name);
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
 		return 0;
@@ -290,14 +296,16 @@ int keep_socket_connect(const char *path, int *fd, struct err *err)
 {
 	cleanup_close int directory = open_directory(path, err);
 	uid_t owner = 0;
-	int status = directory < 0 ? directory : check_name(directory, path, &owner, err);
+	cleanup_close int name =
+		directory < 0 ? directory : open_name(directory, path, &owner, err);
+	int status;
 
-	if (status < 0)
-		return status;
+	if (name < 0)
+		return name;
 	*fd = new_socket(0);
 	if (*fd < 0)
 		return err_sys(err, "cannot make a socket");
-	status = connect_in(directory, path, *fd, err);
+	status = connect_to(name, path, *fd, err);
 	if (status == 0 && !is_peer_of(*fd, geteuid()) && !is_peer_of(*fd, owner))
 		status = err_set(err, ERR_PERMISSION,
 				 "the recorder of %s is not asked: it is another user's", path);

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """profc ctl: the flight recorder of a directory, and what may be there in place of one."""
 
+import ctypes
 import json
 import os
 import socket
 import stat
 import subprocess
+import threading
 import time
 import unittest
 
@@ -16,6 +18,14 @@ from profc import Recorder, Recording, profc
 from targets import build
 
 IN_COMPANY = True
+
+AT_FDCWD, RENAME_EXCHANGE = -100, 2
+
+
+def exchange_until(ended, one, other):
+    renameat2 = ctypes.CDLL(None).renameat2
+    while not ended.is_set():
+        renameat2(AT_FDCWD, one.encode(), AT_FDCWD, other.encode(), RENAME_EXCHANGE)
 
 
 class Ctl(LiveCase):
@@ -148,6 +158,31 @@ class Ctl(LiveCase):
         self.assertEqual(os.listdir(self.path("victim")), [])
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root, to be another user")
+    def test_a_link_in_the_place_of_the_socket_leads_nowhere(self):
+        names = [self.path(name) for name in ("other", "changing")]
+        sockets = []
+        for name in names:
+            os.mkdir(name)
+            sockets.append(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+            self.addCleanup(sockets[-1].close)
+            sockets[-1].bind(name + "/.control")
+            sockets[-1].listen(200)
+        link = names[1] + "/link"
+        os.symlink(names[0] + "/.control", link)
+        ended = threading.Event()
+        changes = threading.Thread(target=exchange_until,
+                                   args=(ended, names[1] + "/.control", link))
+        changes.start()
+        try:
+            for _ in range(100):
+                self.ctl(names[1], "list", status=None)
+        finally:
+            ended.set()
+            changes.join()
+        sockets[0].setblocking(False)
+        with self.assertRaises(BlockingIOError):  # nobody has come
+            sockets[0].accept()
+
     def test_other_users(self):
         path = self.path("foreign")
         os.mkdir(path, 0o777)
