@@ -3,6 +3,7 @@
 #include "profile/merge.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +94,18 @@ static void take_strings(struct profile *into, struct source *source)
 		rows[i] = strtab_intern(into->strings, strtab_get(strings, (struct str_id){i})).v;
 }
 
-static void take_modules(struct profile *into, struct source *source, size_t jit_owner)
+/* For the parts of one recording, in which files are still open: the same in the result. */
+static void take_file(struct module *module, bool join)
+{
+	if (join && module->fd >= 0) {
+		module->fd = fcntl(module->fd, F_DUPFD_CLOEXEC, 0);
+		return;
+	}
+	module->fd = -1;
+	module->is_copy = false;
+}
+
+static void take_modules(struct profile *into, struct source *source, size_t jit_owner, bool join)
 {
 	const struct module_table *modules = source->profile->modules;
 	uint32_t *rows = renumbering_begin(&source->map, source->profile, RECORD_MODULES);
@@ -101,8 +113,7 @@ static void take_modules(struct profile *into, struct source *source, size_t jit
 	for (uint32_t i = 0; i < module_table_nr(modules); i++) {
 		struct module module = *module_table_get(modules, (struct module_id){i});
 
-		module.fd = -1;
-		module.is_copy = false;
+		take_file(&module, join);
 		/* Process ids are meaningless across recordings: JIT memory is kept separate. */
 		if (module.kind == MODULE_KIND_JIT)
 			module.dev = jit_owner;
@@ -427,7 +438,7 @@ static void merge_texts(struct profile *into, const struct profile *from)
 }
 
 /* The first profile's facts remain where the others agree. */
-static void merge_meta(struct profile *into, const struct source *source, bool first)
+static void merge_meta(struct profile *into, const struct source *source, bool first, bool join)
 {
 	const struct profile_meta *from = &source->profile->meta;
 	struct profile_meta *meta = &into->meta;
@@ -442,7 +453,7 @@ static void merge_meta(struct profile *into, const struct source *source, bool f
 					 ? from->max_overhead_ppm
 					 : meta->max_overhead_ppm;
 	meta->exit_status =
-		first || meta->exit_status == from->exit_status ? from->exit_status : -1;
+		first || join || meta->exit_status == from->exit_status ? from->exit_status : -1;
 	meta->attached |= from->attached;
 	meta->knows_freeing |= from->knows_freeing;
 	meta->knows_calls = (first || meta->knows_calls) && from->knows_calls;
@@ -537,7 +548,7 @@ static struct profile *merge(const struct profile *const *profiles, size_t nr, b
 		source->profile = profiles[i];
 		source->map.offset_ns = start ? start - into->meta.start_realtime_ns : 0;
 		take_strings(into, source);
-		take_modules(into, source, join ? 0 : i);
+		take_modules(into, source, join ? 0 : i, join);
 		take_stacks(into, source);
 		if (join && i > 0) {
 			join_processes(into, source);
@@ -553,7 +564,7 @@ static struct profile *merge(const struct profile *const *profiles, size_t nr, b
 		take_sources(into, source);
 		take_others(into, source);
 		take_counters(into, profiles[i]);
-		merge_meta(into, source, i == 0);
+		merge_meta(into, source, i == 0, join);
 	}
 	heap_merge_finish(&heap, into);
 	for (size_t i = 0; i < nr && !join && nr > 1; i++)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <fcntl.h>
+
 #include "base/buf.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
@@ -578,4 +580,32 @@ TEST(profile_merge, parts_of_one_recording_are_no_runs)
 	profile_free(joined);
 	profile_free(former);
 	profile_free(latter);
+}
+
+/* As where both are in memory yet: names are looked for in the files of modules later. */
+TEST(profile_merge, parts_of_one_recording_keep_open_files_and_the_status_of_its_end)
+{
+	struct profile *former = recording("one", 200, 10, 1),
+		       *latter = recording("one", 300, 10, 2);
+	struct profile *joined, *merged;
+	struct module module = {.kind = MODULE_KIND_FILE, .path = prog_path, .inode = 99, .fd = -1};
+	struct module_id id;
+
+	former->meta.exit_status = -1;
+	latter->meta.exit_status = 3;
+	module.fd = open("/", O_RDONLY | O_CLOEXEC);
+	module_table_intern(latter->modules, &module);
+	joined = profile_join(former, latter);
+	merged = profile_merge((const struct profile *[]){former, latter}, 2);
+	profile_free(former);
+	profile_free(latter);
+	assert_int_equal(joined->meta.exit_status, 3);
+	assert_int_equal(merged->meta.exit_status, -1);
+	id = (struct module_id){module_table_nr(joined->modules) - 1};
+	assert_int_equal(module_table_get(joined->modules, id)->inode, 99);
+	assert_true(fcntl(module_table_get(joined->modules, id)->fd, F_GETFD) >= 0);
+	id = (struct module_id){module_table_nr(merged->modules) - 1};
+	assert_int_equal(module_table_get(merged->modules, id)->fd, -1);
+	profile_free(joined);
+	profile_free(merged);
 }
