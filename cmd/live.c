@@ -75,8 +75,8 @@ static int start(struct live *live, const struct live_request *request, struct e
 {
 	const struct record_options *options = request->options;
 	struct sampler_options sampler_options = {
-		.targets = {.pids = request->argv ? &live->launch.pid : request->attached->pids,
-			    .nr_pids = request->argv ? 1 : request->attached->nr_named},
+		.targets = {.pids = request->argv ? NULL : request->attached->pids,
+			    .nr_pids = request->argv ? 0 : request->attached->nr_named},
 		.run = request->argv ? run_command : NULL,
 		.run_context = live,
 		.frequency_hz = (uint32_t)options->frequency_hz,
@@ -107,6 +107,7 @@ static int start(struct live *live, const struct live_request *request, struct e
 		status = counting_attach(request->counting, request->attached, err);
 	if (status < 0)
 		return status;
+	sampler_options.targets.command = request->argv ? live->launch.pid : 0;
 	live->sampler = sampler_start(&sampler_options, live->profile, live->writer, err);
 	if (live->sampler)
 		return 0;

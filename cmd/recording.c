@@ -347,13 +347,15 @@ static void append_threads(struct buf *text, const struct sampler_progress *prog
 static void show_progress(const struct recording *recording, const struct sampler *sampler)
 {
 	struct sampler_progress progress = sampler_progress(sampler);
+	uint64_t elapsed_ns = progress.elapsed_ns;
 	struct buf text = {0};
 
 	if (!recording->shows_progress || !may_show_progress())
 		return;
-	buf_printf(&text, "profc: recording: %.1f s, ",
-		   (double)progress.elapsed_ns / (double)NS_PER_SEC);
-	append_weight(&text, METRIC_SAMPLES, progress.nr_samples);
+	if (recording->keep)
+		elapsed_ns += keep_base_ns(recording->keep);
+	buf_printf(&text, "profc: recording: %.1f s, ", (double)elapsed_ns / (double)NS_PER_SEC);
+	append_weight(&text, METRIC_SAMPLES, recording->nr_former_samples + progress.nr_samples);
 	if (sampler_is_paused(sampler))
 		buf_append_str(&text, ", paused");
 	else
@@ -401,7 +403,9 @@ static int poll_timeout_ms(const struct recording *recording)
 	return timeout_ms;
 }
 
-static void wait_for_end(struct recording *recording, struct sampler *sampler)
+/* The sampler that has recorded to the end; NULL: it could not begin again, and has finished. */
+static struct sampler *wait_for_end(struct recording *recording, struct recorded *recorded,
+				    struct sampler *sampler)
 {
 	struct pollfd fds[] = {
 		{.fd = recording->signals.fd, .events = POLLIN},
@@ -436,12 +440,21 @@ static void wait_for_end(struct recording *recording, struct sampler *sampler)
 			recording_say_joined(recording, sampler);
 		if (recording->keep && !recording->is_over)
 			keep_look(recording->keep, sampler);
+		if (recording->keep && !recording->is_over &&
+		    keep_is_full(recording->keep, sampler) && !sampler_is_asked_to_stop(sampler)) {
+			sampler = recording_begin_again(recording, recorded, sampler);
+			if (!sampler)
+				break;
+			fds[1].fd = sampler_done_fd(sampler);
+		}
 		if (!recording->is_over)
 			show_progress(recording, sampler);
 	}
 	recording->is_over = true;
 	/* Ctrl-C may have ended the command, and must not be taken for a second one later. */
-	read_signals(recording, sampler);
+	if (sampler)
+		read_signals(recording, sampler);
+	return sampler;
 }
 
 static void prepare_snapshots(struct recording *recording, const struct recording_file *file)
@@ -497,53 +510,22 @@ static void reap_command(struct recording *recording)
 		child_reap(recording->command.launch.pid, &recording->command.status) == 0;
 }
 
-static struct sampler_look how_to_look(const struct recording *recording)
-{
-	if (recording->keep)
-		return (struct sampler_look){.look = keep_collect,
-					     .context = recording->keep,
-					     .heap = keep_heap(recording->keep)};
-	return (struct sampler_look){.look = recording->agent ? agent_look : NULL,
-				     .context = recording->agent};
-}
-
 static int start_sampler(struct recording *recording, struct recorded *recorded,
 			 struct counting *counting, struct sampler **sampler, struct err *err)
 {
-	const struct record_options *options = recording->options;
 	const struct code_filter_options within = {named_code_in, recorded->within};
 	struct command_start start = {&recording->command, NULL, counting};
-	struct sampler_options sampler_options = {
-		.targets = {.pids = recording->argv ? &recording->command.launch.pid
-						    : recording->attached.pids,
-			    .nr_pids = recording->argv ? 1 : recording->attached.nr_named,
-			    .joiners = recording_joiners(recording)},
-		.run = recording->argv ? run_command : NULL,
-		.run_context = &start,
-		.frequency_hz = (uint32_t)options->frequency_hz,
-		.max_overhead_ppm = (uint32_t)(options->max_overhead_percent * 10000),
-		.duration_ns = options->duration_ns,
-		.delay_ns = options->delay_ns,
-		.paused = options->paused,
-		.memory_off = options->count.memory_paused,
-		.follow_children = !options->no_children,
-		.no_cpu = options->count.no_cpu,
-		.counters = options->metrics.counters,
-		.threads = options->threads ? &recording->threads : NULL,
-		.unwinder = (enum unwinder_kind)options->unwinder,
-		.max_depth = options->max_depth,
-		.within = recorded->within ? &within : NULL,
-		.prober = counting_prober(counting),
-		.look = how_to_look(recording),
-		.helper = recording->agent ? agent_pid(recording->agent) : 0,
-		.check_unwinder = options->check_unwinder,
-		.ended = &recording->ending.listener.asked,
-		.max_samples = options->max_samples,
-		.max_bytes = options->max_size_bytes,
-	};
+	struct sampler_options sampler_options =
+		recording_sampler_options(recording, recorded, &within);
 
+	sampler_options.prober = counting_prober(counting);
 	if (recording->argv && start_command(recording, err) < 0)
 		return err->code;
+	if (recording->argv) {
+		sampler_options.targets.command = recording->command.launch.pid;
+		sampler_options.run = run_command;
+		sampler_options.run_context = &start;
+	}
 	start.program = recording->argv ? recording->argv[0] : NULL;
 	if (recorded->within && recording->attached.nr &&
 	    named_code_attach(recorded->within, recording->attached.pids, recording->attached.nr,
@@ -712,16 +694,19 @@ static int end(struct recording *recording, struct recorded *recorded, struct co
 	       struct sampler *sampler)
 {
 	const struct record_options *options = recording->options;
-	struct sampler_result *result = &recorded->result;
+	const struct sampler_result *result = &recorded->result;
+	bool has_failed = !sampler && result->end == SAMPLER_END_ASKED; /* to begin again */
 	struct err failure = ERR_INIT;
 	int status;
 
 	if (!recording->argv)
 		service_notify_stopping();
 	end_listener_start(&recording->ending.listener, stop_this_process);
-	recorded->ended_paused = sampler_is_paused(sampler);
-	recording_end_joined(recording, sampler);
-	sampler_finish(sampler, result, &failure);
+	recorded->ended_paused = sampler && sampler_is_paused(sampler);
+	if (sampler) {
+		recording_end_joined(recording, sampler);
+		recording_finish_sampler(recording, recorded, sampler, &failure);
+	}
 	counting_end(counting);
 	if (counting)
 		prober_publish_removal(counting_prober(counting), recorded->profile);
@@ -730,23 +715,19 @@ static int end(struct recording *recording, struct recorded *recorded, struct co
 	if (recording->nr_control_refused)
 		profile_set_counter(recorded->profile, "control_refused",
 				    recording->nr_control_refused);
-	if (result->command_reaped) {
-		recording->command.is_reaped = true;
-		recording->command.status = result->command_status;
-	} else if (recording->argv && is_command_gone(recording)) {
+	if (recording->argv && !recording->command.is_reaped && is_command_gone(recording))
 		reap_command(recording);
-	}
 	if (recording->ending.late_signal && recording->argv && !recording->command.is_reaped)
 		kill(recording->command.launch.pid, recording->ending.late_signal);
 	recording_clear_progress(recording);
 	snapshots_finish(&recording->snapshots, recording->ending.listener.asked_fd,
 			 options->quiet);
 	if (!options->quiet)
-		recording_say_refused(&result->refusal);
+		recording_say_refused(&recorded->refusal);
 	if (recording->command.is_reaped)
 		recorded->profile->meta.exit_status = recording->command.status;
 	if (recording->keep) {
-		status = keep_finish(recording->keep, recorded->profile)
+		status = keep_finish(recording->keep, recorded->profile) && !has_failed
 				 ? EXIT_DONE
 				 : recording_failed_status(recording);
 		end_listener_stop(&recording->ending.listener);
@@ -788,7 +769,7 @@ static int record(struct recording *recording, struct recorded *recorded, struct
 		if (recording->ending.listener.asked)
 			status = end_by(recording, (int)recording->ending.listener.info.ssi_signo);
 	} else {
-		wait_for_end(recording, sampler);
+		sampler = wait_for_end(recording, recorded, sampler);
 		status = end(recording, recorded, counting, sampler);
 	}
 	agent_free(recording->agent);

@@ -29,9 +29,14 @@ static void say_waiting(const struct recording *recording)
 	buf_release(&words);
 }
 
+static size_t nr_refused(const struct recording *recording, const struct sampler_joined *joined)
+{
+	return recording->joining.nr_refused + joined->nr_refused - recording->joining.nr_known;
+}
+
 static void say_refused(const struct recording *recording, const struct sampler_joined *joined)
 {
-	size_t nr = joined->nr_refused;
+	size_t nr = nr_refused(recording, joined);
 
 	recording_clear_progress(recording);
 	print_note("%zu process%s cannot be recorded: %s", nr, nr == 1 ? "" : "es",
@@ -51,7 +56,7 @@ void recording_say_joined(struct recording *recording, struct sampler *sampler)
 	joined = sampler_joined(sampler);
 	if (!joining->has_told_of_refusal && joined.nr_refused) {
 		joining->has_told_of_refusal = true;
-		joining->nr_told = joined.nr_refused;
+		joining->nr_told = nr_refused(recording, &joined);
 		say_refused(recording, &joined);
 	}
 	if (!joining->has_told_of_waiting && !joined.nr_processes) {
@@ -62,13 +67,32 @@ void recording_say_joined(struct recording *recording, struct sampler *sampler)
 
 void recording_end_joined(struct recording *recording, struct sampler *sampler)
 {
+	struct sampler_joined joined;
 	size_t nr;
 
 	if (!recording_joiners(recording) || recording->options->quiet)
 		return;
 	recording_say_joined(recording, sampler);
-	nr = sampler_joined(sampler).nr_refused - recording->joining.nr_told;
+	joined = sampler_joined(sampler);
+	nr = nr_refused(recording, &joined) - recording->joining.nr_told;
 	recording_clear_progress(recording);
 	if (nr)
 		print_note("%zu more process%s could not be recorded", nr, nr == 1 ? "" : "es");
+}
+
+void recording_leave_joined(struct recording *recording, struct sampler *former)
+{
+	struct sampler_joined joined;
+
+	recording_say_joined(recording, former);
+	joined = sampler_joined(former);
+	recording->joining.nr_refused = nr_refused(recording, &joined);
+	recording->joining.nr_known = 0;
+}
+
+/* At once it finds those that were refused before, which are said and counted already. */
+void recording_rejoin(struct recording *recording, struct sampler *sampler)
+{
+	if (recording->joining.nr_refused)
+		recording->joining.nr_known = sampler_joined(sampler).nr_refused;
 }

@@ -38,9 +38,17 @@
 /* By then a profile has been made: the history reaches back from there. */
 #define LATE_NS (AFTER_NS + 2 * NS_PER_SEC)
 /* The niceness of the thread that finds names: it is in no hurry. */
-#define NICENESS	     10
-#define BYTES_DEFAULT	     (UINT64_C(64) << 20)
-#define LIMIT_DEFAULT	     10
+#define NICENESS      10
+#define BYTES_DEFAULT (UINT64_C(64) << 20)
+#define LIMIT_DEFAULT 10
+/* The profile's tables may take this part of what samples may: then it is left for a new one. */
+#define TABLES_PART	2
+#define TABLE_BYTES_MIN (UINT64_C(1) << 20)
+/* With so many times of that, it is left before it has lasted as long as is kept. */
+#define TABLES_HARD 4
+#define YOUNG_NS    NS_PER_SEC
+/* How often the size of the tables is looked at. */
+#define LOOK_MS		     1000
 #define PROFILE_TRIGGER_MARK "trigger:"
 
 /* A profile that is to be written. */
@@ -90,7 +98,7 @@ struct keep {
 	uint64_t reading_due_ns, free_ns; /* CLOCK_MONOTONIC; no trigger is obeyed before free_ns */
 	struct keep_crash crash;
 	uint64_t epoch_ns; /* CLOCK_REALTIME when CLOCK_BOOTTIME was 0, as last seen */
-	atomic_uint nr_suppressed, nr_written, nr_failed;
+	atomic_uint nr_begun_again, nr_suppressed, nr_written, nr_failed;
 };
 
 static void dump_release(struct keep_dump *dump)
@@ -270,6 +278,55 @@ struct heap_keep keep_heap(const struct keep *keep)
 				  .max_rows = max_bytes_of(keep->options) / BYTES_OF_BLOCK};
 }
 
+/* --- the next profile --- */
+
+static uint64_t most_table_bytes(const struct keep *keep)
+{
+	return max_u64(max_bytes_of(keep->options) / TABLES_PART, TABLE_BYTES_MIN);
+}
+
+/* On the recording's clock; the sampler's begins with each profile. */
+static uint64_t elapsed_ns(const struct keep *keep, const struct sampler *sampler)
+{
+	return history_base_ns(keep->history) + sampler_progress(sampler).elapsed_ns;
+}
+
+/* Probes are of one sampler, with their counts and blocks; and a push refers to rows. */
+static bool must_remain(const struct keep *keep)
+{
+	return !keep->history || keep->counting || keep->push;
+}
+
+/* A file that is due has all of its time in one profile, or in it and the one before. */
+bool keep_is_full(const struct keep *keep, const struct sampler *sampler)
+{
+	uint64_t most = most_table_bytes(keep);
+	uint64_t age_ns, nr_bytes;
+
+	if (must_remain(keep) || keep->pending.text)
+		return false;
+	nr_bytes = history_table_bytes(keep->history);
+	age_ns = sampler_progress(sampler).elapsed_ns;
+	if (nr_bytes <= most)
+		return false;
+	return age_ns >= keep->options->keep.span_ns ||
+	       (nr_bytes / TABLES_HARD > most && age_ns >= YOUNG_NS);
+}
+
+void keep_continue(struct keep *keep, struct profile *profile, uint64_t nr_elapsed_ns)
+{
+	history_look(keep->history, profile); /* the samples since the last flush */
+	profile_drop_samples(profile);
+	history_continue(keep->history, profile, nr_elapsed_ns,
+			 most_table_bytes(keep) + max_bytes_of(keep->options));
+	atomic_fetch_add(&keep->nr_begun_again, 1);
+}
+
+uint64_t keep_base_ns(const struct keep *keep)
+{
+	return keep->history ? history_base_ns(keep->history) : 0;
+}
+
 /* --- writing --- */
 
 static void clear_line(const struct keep *keep)
@@ -289,6 +346,9 @@ static void note_trigger(const struct keep *keep, struct keep_dump *dump)
 			profile_set_counter(profile, "trigger_ns", profile->marks[i].time_ns);
 	}
 	profile_set_counter(profile, "recorder_ns", dump->span.to_ns);
+	if (atomic_load(&keep->nr_begun_again))
+		profile_set_counter(profile, "recorder_restarts",
+				    atomic_load(&keep->nr_begun_again));
 	profile_set_counter(profile, "suppressed_triggers", atomic_load(&keep->nr_suppressed));
 	recording_push_note(keep->push, profile);
 }
@@ -381,7 +441,7 @@ static void begin_writing(struct keep *keep, struct sampler *sampler)
 	join_writer(keep);
 	*dump = keep->pending;
 	keep->pending = (struct keep_dump){0};
-	span_of(keep, dump, sampler_progress(sampler).elapsed_ns);
+	span_of(keep, dump, elapsed_ns(keep, sampler));
 	dump->cut.look = take_excerpt;
 	dump->cut.context = keep;
 	sampler_cut(sampler, &dump->cut);
@@ -426,7 +486,7 @@ static bool fire(struct keep *keep, struct sampler *sampler, const char *text, c
 		return false;
 	}
 	sampler_mark(sampler, mark);
-	prepare(keep, text, word, sampler_progress(sampler).elapsed_ns);
+	prepare(keep, text, word, elapsed_ns(keep, sampler));
 	keep->free_ns = now_ns + max_u64(keep->options->keep.span_ns / 2, AFTER_NS);
 	return true;
 }
@@ -527,9 +587,7 @@ int keep_timeout_ms(const struct keep *keep)
 		due_ns = min_u64(due_ns, keep->crash.due_ns);
 	if (keep->pending.text)
 		due_ns = min_u64(due_ns, keep->pending.due_ns);
-	if (due_ns == UINT64_MAX)
-		return -1;
-	return due_ns <= now_ns ? 0 : (int)min_u64((due_ns - now_ns) / NS_PER_MS + 1, 1000);
+	return due_ns <= now_ns ? 0 : (int)min_u64((due_ns - now_ns) / NS_PER_MS + 1, LOOK_MS);
 }
 
 void keep_signal(struct keep *keep, struct sampler *sampler)
@@ -596,11 +654,16 @@ void keep_mark(struct keep *keep, struct sampler *sampler, const char *text)
 
 /* --- the end --- */
 
+static uint64_t end_ns(const struct keep *keep, const struct profile *profile)
+{
+	return history_base_ns(keep->history) + profile->meta.duration_ns;
+}
+
 static void write_at_end(struct keep *keep, const struct profile *profile)
 {
 	struct keep_dump *dump = &keep->pending;
 
-	span_of(keep, dump, profile->meta.duration_ns);
+	span_of(keep, dump, end_ns(keep, profile));
 	dump->profile = history_excerpt(keep->history, profile, &dump->span);
 	note_trigger(keep, dump);
 	write_dump(keep, dump);
@@ -614,7 +677,7 @@ static void trigger_at_end(struct keep *keep, struct profile *profile, const cha
 	cleanup_free char *mark = xasprintf(PROFILE_TRIGGER_MARK "%s", text);
 
 	profile_add_mark(profile, profile->meta.duration_ns, mark);
-	prepare(keep, text, trigger_name(kind), profile->meta.duration_ns);
+	prepare(keep, text, trigger_name(kind), end_ns(keep, profile));
 	write_at_end(keep, profile);
 }
 

@@ -47,7 +47,16 @@ bool keep_has_triggers(const struct keep *keep);
 /* How much of memory is kept. */
 struct heap_keep keep_heap(const struct keep *keep);
 
-/* How long poll(2) may wait, in milliseconds; -1: for ever. */
+/*
+ * Has the profile so large tables that it is to be left for a new one? Then finish the sampler,
+ * hand over its profile, and start one with a new profile, elapsed_ns after the former.
+ */
+bool keep_is_full(const struct keep *keep, const struct sampler *sampler);
+void keep_continue(struct keep *keep, struct profile *profile, uint64_t elapsed_ns);
+/* When the profile of now began, since the first one did. */
+uint64_t keep_base_ns(const struct keep *keep);
+
+/* How long poll(2) may wait, in milliseconds. */
 int keep_timeout_ms(const struct keep *keep);
 /* Look at the triggers, and write what is due. To be called after that time, or before. */
 void keep_look(struct keep *keep, struct sampler *sampler);

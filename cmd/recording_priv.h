@@ -20,6 +20,7 @@
 #include "tracee/launch.h"
 
 struct agent;
+struct code_filter_options;
 struct named_code;
 struct profile;
 struct record_options;
@@ -56,8 +57,9 @@ struct recorded {
 	struct recording_file file;
 	struct profile *profile;
 	struct store_writer *writer;
-	struct named_code *within; /* of --within; NULL: it was not given */
-	struct sampler_result result;
+	struct named_code *within;	/* of --within; NULL: it was not given */
+	struct sampler_result result;	/* of the last sampler */
+	struct sampler_refusal refusal; /* of all of them */
 	bool ended_paused;
 };
 
@@ -65,7 +67,9 @@ struct recorded {
 struct recording_joining {
 	struct joiners joiners; /* empty: none do */
 	bool has_told_of_waiting, has_told_of_refusal;
-	size_t nr_told; /* of refused ones */
+	size_t nr_told;	   /* of refused ones */
+	size_t nr_refused; /* by former samplers */
+	size_t nr_known;   /* by the one of now, and by those before */
 };
 
 /*
@@ -87,11 +91,29 @@ struct recording {
 	struct agent *agent;		 /* NULL: none */
 	unsigned int nr_control_refused; /* lines of --control that could not be obeyed */
 	struct recording_ending ending;
+	uint64_t nr_former_samples;   /* before it began again, with another sampler */
 	uint64_t command_ended_ns;    /* by CLOCK_MONOTONIC; 0: it has not */
 	bool has_told_of_left_behind; /* it has said that other processes are still recorded */
 	bool is_over; /* the sampler has finished: the command may be reaped, and its pid reused */
 	bool shows_progress;
 };
+
+/*
+ * recording_sampler.c: options for the processes that are attached. `within` is used if --within
+ * was given.
+ */
+struct sampler_options recording_sampler_options(const struct recording *recording,
+						 const struct recorded *recorded,
+						 const struct code_filter_options *within);
+/* recorded->result has its end, and the command what it has reaped. */
+void recording_finish_sampler(struct recording *recording, struct recorded *recorded,
+			      struct sampler *sampler, struct err *failure);
+/*
+ * For keep_is_full(), finish the sampler and attach again to all processes, in a new profile. They
+ * go on without us for a moment. NULL: the recording has ended meanwhile, or could not begin again.
+ */
+struct sampler *recording_begin_again(struct recording *recording, struct recorded *recorded,
+				      struct sampler *former);
 
 /*
  * recording_agent.c: the agent of a recording (agent/agent.h), if --agent names one; else these do
@@ -116,6 +138,9 @@ const char *recording_unit(const struct recording *recording);
 void recording_say_joined(struct recording *recording, struct sampler *sampler);
 /* Say how many more may not be traced. */
 void recording_end_joined(struct recording *recording, struct sampler *sampler);
+/* Another sampler goes on: before the former one finishes, and when the other one has begun. */
+void recording_leave_joined(struct recording *recording, struct sampler *former);
+void recording_rejoin(struct recording *recording, struct sampler *sampler);
 
 /*
  * recording_words.c: messages about a recording, on standard error. Functions that return an int

@@ -22,6 +22,7 @@ struct strtab {
 	struct index_set set;
 	char **chunks; /* texts never move: a chunk is never reallocated */
 	size_t nr_chunks, cap_chunks;
+	size_t nr_chunk_bytes;
 	char *room; /* free part of the newest chunk */
 	size_t room_bytes;
 };
@@ -36,6 +37,7 @@ static char *allocate_text(struct strtab *tab, size_t nr_bytes)
 		ARRAY_GROW(tab->chunks, tab->nr_chunks, tab->cap_chunks);
 		tab->room = xmalloc(chunk_bytes);
 		tab->room_bytes = chunk_bytes;
+		tab->nr_chunk_bytes += chunk_bytes;
 		tab->chunks[tab->nr_chunks++] = tab->room;
 	}
 	text = tab->room;
@@ -114,4 +116,9 @@ size_t strtab_length(const struct strtab *tab, struct str_id id)
 uint32_t strtab_nr(const struct strtab *tab)
 {
 	return (uint32_t)tab->nr_entries;
+}
+
+size_t strtab_nr_bytes(const struct strtab *tab)
+{
+	return tab->nr_chunk_bytes + tab->nr_entries * sizeof(*tab->entries);
 }

@@ -27,5 +27,7 @@ struct str_id strtab_intern_n(struct strtab *tab, const char *text, size_t nr_by
 const char *strtab_get(const struct strtab *tab, struct str_id id);
 size_t strtab_length(const struct strtab *tab, struct str_id id);
 uint32_t strtab_nr(const struct strtab *tab);
+/* How much memory the texts take, with what finds them. */
+size_t strtab_nr_bytes(const struct strtab *tab);
 
 #endif

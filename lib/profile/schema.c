@@ -451,3 +451,18 @@ size_t schema_nr_rows(const struct profile *profile, enum record_type type)
 	memcpy(&nr, (const uint8_t *)profile + schemas[type].nr_offset, sizeof(nr));
 	return nr;
 }
+
+/* Two ids and a depth. */
+#define STACK_BYTES 12
+
+uint64_t schema_nr_bytes(const struct profile *profile)
+{
+	uint64_t nr = strtab_nr_bytes(profile->strings);
+
+	nr += schema_nr_rows(profile, RECORD_STACKS) * STACK_BYTES;
+	for (enum record_type type = RECORD_META; type < RECORD_TYPE_COUNT; type++)
+		nr += schema_nr_rows(profile, type) * schemas[type].row_bytes;
+	for (uint32_t i = 0; i < module_table_nr(profile->modules); i++)
+		nr += strlen(module_table_get(profile->modules, (struct module_id){i})->path);
+	return nr;
+}

@@ -112,6 +112,8 @@ bool schema_equal(enum record_type type, const void *a, const void *b);
 
 /* The rows of a table that is an array, borrowed. */
 const void *schema_rows(const struct profile *profile, enum record_type type);
+/* About how much memory the tables take, with their texts. */
+uint64_t schema_nr_bytes(const struct profile *profile);
 /* The number of rows of a table, with those that no file has; 0 where rows have no numbers. */
 size_t schema_nr_rows(const struct profile *profile, enum record_type type);
 

@@ -8,12 +8,14 @@
 #include "base/alloc.h"
 #include "base/minmax.h"
 #include "profile/excerpt.h"
+#include "profile/merge.h"
 #include "profile/profile.h"
+#include "profile/schema.h"
 #include "recorder/kept_counts.h"
 
 /* The samples of a part of the time. The arrays are owned. */
 struct generation {
-	uint64_t from_ns; /* on the recording's clock */
+	uint64_t from_ns;
 	struct sample *samples;
 	size_t nr_samples, cap_samples;
 	struct profile_advance *advances;
@@ -21,10 +23,19 @@ struct generation {
 	struct kept_counts counts;
 };
 
+/* A part of former profiles. */
+struct former {
+	struct profile *profile; /* owned; NULL: there was none */
+	uint64_t from_ns;	 /* its time 0 on the recording's clock */
+};
+
 struct history {
 	uint64_t span_ns, max_bytes; /* of one generation; of all */
 	uint64_t keep_ns;
-	uint64_t now_ns; /* of the latest sample */
+	uint64_t base_ns; /* time 0 of the profile on the recording's clock */
+	uint64_t now_ns;  /* of the latest sample, on the profile's clock, as are generations */
+	uint64_t nr_table_bytes; /* of the profile */
+	struct former former;
 	pthread_mutex_t lock;
 	struct generation *generations; /* owned; the oldest one first, at least one */
 	size_t nr, cap;
@@ -73,6 +84,7 @@ void history_free(struct history *history)
 		generation_release(&history->generations[i]);
 	free(history->generations);
 	last_counts_release(&history->last_counts);
+	profile_free(history->former.profile);
 	history_state_release(&history->state);
 	pthread_mutex_destroy(&history->lock);
 	free(history);
@@ -134,6 +146,34 @@ static void note_processes(struct history *history, const struct profile *profil
 	}
 }
 
+/* Its part from then on. What it counted is the whole recording's. */
+static struct profile *part_of_former(const struct profile *profile, uint64_t from_ns)
+{
+	const struct excerpt_rows rows = {profile->samples, profile->nr_samples,
+					  profile->advances.rows, profile->advances.nr};
+	const struct excerpt what = {.from_ns = min_u64(from_ns, profile->meta.duration_ns),
+				     .to_ns = profile->meta.duration_ns,
+				     .parts = &rows,
+				     .nr_parts = from_ns < profile->meta.duration_ns};
+
+	return profile_excerpt(profile, &what);
+}
+
+static void set_former(struct history *history, struct profile *profile, uint64_t from_ns)
+{
+	profile_free(history->former.profile);
+	history->former = (struct former){profile, from_ns};
+}
+
+/* Its counters remain, in tables that are small. */
+static void drop_former(struct history *history)
+{
+	const struct profile *profile = history->former.profile;
+
+	if (profile && profile->nr_processes && history->now_ns > history->keep_ns)
+		set_former(history, part_of_former(profile, UINT64_MAX), history->base_ns);
+}
+
 void history_look(void *context, const struct profile *profile)
 {
 	struct history *history = context;
@@ -151,10 +191,12 @@ void history_look(void *context, const struct profile *profile)
 	    bytes_of(last) > history->max_bytes / HISTORY_GENERATIONS)
 		begin_generation(history, history->now_ns);
 	history->now_ns = now_ns;
-	history->state.time_ns = now_ns;
+	history->state.time_ns = history->base_ns + now_ns;
+	history->nr_table_bytes = schema_nr_bytes(profile);
 	drop_old(history, nr_bytes);
 	add_rows(history, profile);
 	note_processes(history, profile);
+	drop_former(history);
 	pthread_mutex_unlock(&history->lock);
 }
 
@@ -182,19 +224,20 @@ static void count_since(const struct history *history, const struct profile *pro
 		counts_since_add(since, &history->generations[i].counts);
 }
 
-struct profile *history_excerpt(struct history *history, const struct profile *profile,
-				const struct history_span *span)
+/* From the profile alone; the span is on the recording's clock, also in the result. */
+static struct profile *excerpt_of_latter(const struct history *history,
+					 const struct profile *profile, struct history_span *span)
 {
-	struct excerpt what = {.to_ns = span->to_ns};
-	struct excerpt_rows *parts;
+	uint64_t base_ns = history->base_ns;
+	uint64_t from_ns = span->from_ns - min_u64(base_ns, span->from_ns);
+	struct excerpt what = {.to_ns = span->to_ns - min_u64(base_ns, span->to_ns)};
+	struct excerpt_rows *parts = xcalloc(history->nr, sizeof(*parts));
 	struct counts_since since;
 	struct profile *excerpt;
 	size_t first = 0;
 
-	pthread_mutex_lock(&history->lock);
-	while (first + 1 < history->nr && history->generations[first + 1].from_ns < span->from_ns)
+	while (first + 1 < history->nr && history->generations[first + 1].from_ns < from_ns)
 		first++;
-	parts = xcalloc(history->nr, sizeof(*parts));
 	for (size_t i = first; i < history->nr; i++) {
 		const struct generation *generation = &history->generations[i];
 
@@ -204,15 +247,94 @@ struct profile *history_excerpt(struct history *history, const struct profile *p
 	}
 	what.parts = parts;
 	/* A generation may have begun after the end was read, if it has little memory. */
-	what.from_ns =
-		min_u64(max_u64(history->generations[first].from_ns, span->from_ns), span->to_ns);
-	what.start_realtime_ns = span->to_realtime_ns - (span->to_ns - what.from_ns);
+	what.from_ns = min_u64(max_u64(history->generations[first].from_ns, from_ns), what.to_ns);
+	what.start_realtime_ns = span->to_realtime_ns - (what.to_ns - what.from_ns);
+	span->from_ns = base_ns + what.from_ns;
 	count_since(history, profile, what.from_ns, &since);
 	what.counted_from_ns = since.from_ns;
 	what.calls = since.calls;
 	excerpt = profile_excerpt(profile, &what);
-	pthread_mutex_unlock(&history->lock);
 	counts_since_release(&since);
 	free(parts);
+	return excerpt;
+}
+
+/* The latter begins at latter_from_ns. It is freed, if the result is another one. */
+static struct profile *join_former(const struct history *history, struct profile *latter,
+				   uint64_t latter_from_ns, uint64_t *from_ns)
+{
+	const struct former *former = &history->former;
+	uint64_t cut_ns = *from_ns - min_u64(former->from_ns, *from_ns);
+	struct profile *part, *joined;
+
+	*from_ns = latter_from_ns;
+	if (!former->profile)
+		return latter;
+	part = part_of_former(former->profile, cut_ns);
+	if (part->nr_processes)
+		*from_ns = min_u64(former->from_ns + cut_ns, latter_from_ns);
+	/* Not by the wall clock, which may have been set meanwhile. */
+	part->meta.start_realtime_ns = latter->meta.start_realtime_ns - (latter_from_ns - *from_ns);
+	joined = profile_join(part, latter);
+	profile_free(part);
+	profile_free(latter);
+	return joined;
+}
+
+void history_continue(struct history *history, const struct profile *former, uint64_t elapsed_ns,
+		      uint64_t most_bytes)
+{
+	uint64_t to_ns = history->base_ns + former->meta.duration_ns;
+	uint64_t from_ns = to_ns - min_u64(history->keep_ns, to_ns);
+	struct history_span span = {from_ns, to_ns, to_ns};
+	struct profile *latter, *kept;
+
+	pthread_mutex_lock(&history->lock);
+	latter = excerpt_of_latter(history, former, &span);
+	if (history->former.profile &&
+	    schema_nr_bytes(history->former.profile) + schema_nr_bytes(latter) > most_bytes)
+		from_ns = UINT64_MAX;
+	kept = join_former(history, latter, span.from_ns, &from_ns);
+	set_former(history, kept, from_ns);
+	history->base_ns += max_u64(elapsed_ns, former->meta.duration_ns);
+	history->now_ns = history->nr_table_bytes = 0;
+	while (history->nr)
+		generation_release(&history->generations[--history->nr]);
+	last_counts_release(&history->last_counts);
+	begin_generation(history, 0);
+	pthread_mutex_unlock(&history->lock);
+}
+
+uint64_t history_base_ns(struct history *history)
+{
+	uint64_t base_ns;
+
+	pthread_mutex_lock(&history->lock);
+	base_ns = history->base_ns;
+	pthread_mutex_unlock(&history->lock);
+	return base_ns;
+}
+
+uint64_t history_table_bytes(struct history *history)
+{
+	uint64_t nr_bytes;
+
+	pthread_mutex_lock(&history->lock);
+	nr_bytes = history->nr_table_bytes;
+	pthread_mutex_unlock(&history->lock);
+	return nr_bytes;
+}
+
+struct profile *history_excerpt(struct history *history, const struct profile *profile,
+				const struct history_span *span)
+{
+	struct history_span latter_span = *span;
+	uint64_t from_ns = span->from_ns;
+	struct profile *excerpt;
+
+	pthread_mutex_lock(&history->lock);
+	excerpt = excerpt_of_latter(history, profile, &latter_span);
+	excerpt = join_former(history, excerpt, latter_span.from_ns, &from_ns);
+	pthread_mutex_unlock(&history->lock);
 	return excerpt;
 }

@@ -34,6 +34,22 @@ struct history_state {
 void history_read(struct history *history, struct history_state *state);
 void history_state_release(struct history_state *state);
 
+/*
+ * A profile never forgets a process, thread, stack or name. So a recording that goes on for days
+ * ends at times, and begins again in a new profile. This takes from the former one, when all of its
+ * samples were looked at, what is to be kept. If that and what is kept of those before have more
+ * than most_bytes, with their samples, it forgets the latter. The next profile begins elapsed_ns
+ * after the former one did. On the recording's clock, which never goes back, this is
+ * history_base_ns(). No other function that is given a profile may be called meanwhile.
+ * Counts and blocks of memory of the former profile are not kept: not for a recording with these.
+ */
+void history_continue(struct history *history, const struct profile *former, uint64_t elapsed_ns,
+		      uint64_t most_bytes);
+/* When the profile of now began. */
+uint64_t history_base_ns(struct history *history);
+/* About how much memory the profile's tables took when it was last looked at. */
+uint64_t history_table_bytes(struct history *history);
+
 /* The time of an excerpt, on the recording's clock. */
 struct history_span {
 	uint64_t from_ns, to_ns;
@@ -41,8 +57,9 @@ struct history_span {
 };
 
 /*
- * An excerpt from the generation on that has from_ns, or from the oldest one; `profile` is the
- * recording's, which nothing changes meanwhile. The caller owns the result.
+ * An excerpt from the generation on that has from_ns, or from the oldest one, joined to what is
+ * kept of former profiles; `profile` is the recording's, which nothing changes meanwhile. Counters
+ * are sums of all profiles. The caller owns the result.
  */
 struct profile *history_excerpt(struct history *history, const struct profile *profile,
 				const struct history_span *span);

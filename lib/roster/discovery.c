@@ -359,15 +359,21 @@ bool roster_end_if_dead(struct roster *roster, pid_t pid)
 	return true;
 }
 
-int roster_add_root(struct roster *roster, pid_t pid, struct err *err)
+static void pause_before_try(int i)
 {
 	const struct timespec pause = {.tv_nsec = (long)TRY_PAUSE_NS};
+
+	if (i)
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+}
+
+int roster_add_root(struct roster *roster, pid_t pid, struct err *err)
+{
 	pid_t tgid = pid;
 	int status = ERR_GONE;
 
 	for (int i = 0; i < TRIES && status == ERR_GONE; i++) {
-		if (i)
-			clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+		pause_before_try(i);
 		status = permission_to_trace(pid, &tgid, err);
 		if (status == 0)
 			status = add_root(roster, tgid, false, err);
@@ -375,6 +381,16 @@ int roster_add_root(struct roster *roster, pid_t pid, struct err *err)
 			break;
 	}
 	return status;
+}
+
+void roster_add_known(struct roster *roster, pid_t pid)
+{
+	int status = ERR_GONE;
+
+	for (int i = 0; i < TRIES && status == ERR_GONE && !roster_is_dead(pid); i++) {
+		pause_before_try(i);
+		status = add_root(roster, pid, false, NULL);
+	}
 }
 
 size_t roster_add_descendants(struct roster *roster)

@@ -81,6 +81,8 @@ void roster_free(struct roster *roster);
  * hint, if it cannot be observed.
  */
 int roster_add_root(struct roster *roster, pid_t pid, struct err *err);
+/* Likewise, unless it has ended by now; if it may not be traced, it is only peeked at. */
+void roster_add_known(struct roster *roster, pid_t pid);
 /*
  * Begin with all descendants of the processes there are, too, but for those that have ended by now.
  * Returns their number. A process that may not be traced is only peeked at.

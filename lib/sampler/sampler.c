@@ -233,17 +233,25 @@ static int run_command(struct sampler *sampler, struct err *err)
 	int status;
 
 	/* While the command is held: without permission, nothing runs. */
-	status = permission_to_trace_child(options->targets.pids[0], "the command", err);
+	status = permission_to_trace_child(options->targets.command, "the command", err);
 	if (status < 0)
 		return status;
 	probing_set_counting(sampler);
-	advances_await_exec(&sampler->advances, options->targets.pids[0]);
+	advances_await_exec(&sampler->advances, options->targets.command);
 	set_time_0(sampler);
 	sampler->result.exec_errno = options->run(options->run_context);
 	if (sampler->result.exec_errno)
 		return err_set(err, ERR_GONE, "the command could not be executed");
 	if (options->prober)
 		set_time_0(sampler);
+	return 0;
+}
+
+static int add_root(struct sampler *sampler, pid_t pid, struct err *err)
+{
+	if (!sampler->options.targets.were_recorded)
+		return roster_add_root(sampler->roster, pid, err);
+	roster_add_known(sampler->roster, pid);
 	return 0;
 }
 
@@ -255,9 +263,9 @@ static int add_roots(struct sampler *sampler, struct err *err)
 	if (options->targets.joiners)
 		roster_admit(sampler->roster, options->targets.joiners);
 	if (options->run)
-		roster_add_command(sampler->roster, options->targets.pids[0]);
+		roster_add_command(sampler->roster, options->targets.command);
 	for (size_t i = 0; i < options->targets.nr_pids && !options->run && status == 0; i++)
-		status = roster_add_root(sampler->roster, options->targets.pids[i], err);
+		status = add_root(sampler, options->targets.pids[i], err);
 	if (status == 0)
 		roster_join_all(sampler->roster);
 	if (status == 0 && !options->run && options->follow_children)
@@ -348,6 +356,11 @@ void sampler_stop(struct sampler *sampler)
 	wake(sampler);
 }
 
+bool sampler_is_asked_to_stop(const struct sampler *sampler)
+{
+	return atomic_load_explicit(&sampler->session->stop_asked, memory_order_relaxed);
+}
+
 void sampler_pause(struct sampler *sampler)
 {
 	atomic_store_explicit(&sampler->session->paused, true, memory_order_relaxed);
@@ -422,7 +435,7 @@ struct sampler_progress sampler_progress(const struct sampler *sampler)
 static bool command_cpu(const struct sampler *sampler, struct proc_cpu_split *all)
 {
 	return sampler->options.run && !sampler->session->was_cut && book_counts_all(sampler) &&
-	       sampler->options.follow_children && child_cpu(sampler->options.targets.pids[0], all);
+	       sampler->options.follow_children && child_cpu(sampler->options.targets.command, all);
 }
 
 /*

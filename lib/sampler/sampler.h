@@ -39,8 +39,15 @@ struct sampler_look {
 
 /* The processes to observe, with descendants if children are followed. Borrowed. */
 struct sampler_targets {
-	const pid_t *pids;
+	const pid_t *pids; /* used by sampler_start() only */
 	size_t nr_pids;
+	/*
+	 * They were recorded just now, by another sampler: those that have ended meanwhile are left
+	 * out, and one that may not be traced is only peeked at.
+	 */
+	bool were_recorded;
+	/* A child of ours that is recorded, whose orphans are ours, too; 0: none. */
+	pid_t command;
 	/* Not NULL: these, too, whenever they appear; the recording does not end without any. */
 	const struct joiners *joiners;
 };
@@ -48,7 +55,7 @@ struct sampler_targets {
 struct sampler_options {
 	struct sampler_targets targets;
 	/*
-	 * Not NULL: targets.pids[0] is a command that waits to be run. This is called once the
+	 * Not NULL: targets.command waits to be run, and is all there is. This is called once the
 	 * sampler is ready, and returns when its exec is over: 0, or its errno.
 	 */
 	int (*run)(void *context);
@@ -103,6 +110,8 @@ int sampler_done_fd(const struct sampler *sampler);
  * once; searches at the end of the recording come after the first call.
  */
 void sampler_stop(struct sampler *sampler);
+/* Was sampler_stop() called? */
+bool sampler_is_asked_to_stop(const struct sampler *sampler);
 
 /*
  * Leave the processes alone for a while: the time until sampler_resume() is left out. Any thread,

@@ -33,7 +33,7 @@ static bool search(struct sampler *sampler, struct consumer *consumer,
 		   const struct roster_process *roster, bool is_last, struct block_search *found)
 {
 	uint32_t serial = ((const struct sampled_process *)roster->owner)->serial;
-	bool is_command = sampler->options.run && roster->pid == sampler->options.targets.pids[0];
+	bool is_command = roster->pid == sampler->options.targets.command;
 	const struct reach_request request = {.pid = roster->pid,
 					      .command = is_command ? roster->pid : 0,
 					      .is_last = is_last,

@@ -329,8 +329,7 @@ static void visited_thread(struct visitor *visitor, struct sampled_thread *threa
 
 static void note_reaped(struct sampler *sampler, const struct visit *visit)
 {
-	if (!visit->is_reaped || !sampler->options.run ||
-	    visit->stopped_tid != sampler->options.targets.pids[0])
+	if (!visit->is_reaped || visit->stopped_tid != sampler->options.targets.command)
 		return;
 	sampler->result.command_reaped = true;
 	sampler->result.command_status = visit->status;

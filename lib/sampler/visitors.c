@@ -172,9 +172,9 @@ static void idle_now_and_then(struct sampler *sampler, uint64_t now_ns)
 	atomic_store_explicit(&session->nr_resting, sampler->counts.nr_resting,
 			      memory_order_relaxed);
 	idle_meter_update(&sampler->idle);
-	if (sampler->options.run) {
-		launch_reap_orphans(sampler->options.targets.pids[0]);
-		roster_end_if_dead(sampler->roster, sampler->options.targets.pids[0]);
+	if (sampler->options.targets.command) {
+		launch_reap_orphans(sampler->options.targets.command);
+		roster_end_if_dead(sampler->roster, sampler->options.targets.command);
 	}
 	pool_poke(sampler, now_ns, false);
 	session->idle_again_ns = now_ns + LONGEST_SLEEP_NS;

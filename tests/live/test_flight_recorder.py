@@ -6,6 +6,7 @@ import os
 import random
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -399,6 +400,92 @@ class FlightRecorder(RecorderCase):
 
             self.eventually(is_there, "a file")
             self.end(recorder, 125)
+
+    def restarts(self, recorder):
+        """The newest file, and how often the recorder began again until then."""
+        before = set(files(recorder.path))
+        recorder.process.send_signal(signal.SIGUSR2)
+        self.eventually(lambda: set(files(recorder.path)) - before, "a file", patience=60)
+        (name,) = set(files(recorder.path)) - before
+        recording = Recording(os.path.join(recorder.path, name))
+        return recording, self.info(recording)["counters"].get("recorder_restarts", 0)
+
+    def test_memory_is_flat_while_tables_are_left_for_new_ones(self):
+        """A target gives each child a name of its own, which the tables would keep."""
+        sizes, found = [], []
+
+        def rss():
+            with open(f"/proc/{recorder.process.pid}/status", encoding="ascii") as status:
+                return int(re.search(r"VmRSS:\s*(\d+)", status.read()).group(1))
+
+        with Recorder(
+            self.directory, "record", "--keep", "2s", "--keep-size", "1M", "--trigger", "exit",
+            "--limit", "1000", "--", build("names_children"), "600000",
+        ) as recorder:
+            self.eventually(lambda: os.path.isdir(recorder.path), "the directory")
+            nr, last = 0, time.monotonic() + 240
+            while nr < 5 and time.monotonic() < last:
+                time.sleep(1)
+                recording, nr = self.restarts(recorder)
+                sizes += [rss()] if nr >= 2 else []
+                found.append(self.has_children(recording))
+            recorder.process.send_signal(signal.SIGINT)
+            recorder.process.send_signal(signal.SIGINT)
+            recorder.process.wait(timeout=60)
+        self.assertGreaterEqual(nr, 5, "the recorder never began again")
+        self.assertLess(sizes[-1], 1.7 * sizes[0], sizes)
+        # Where CPUs are scarce, all may end before they are found in their own program.
+        self.assertGreater(sum(found), len(found) / 2, found)
+
+    def test_processes_of_a_name_join_a_recorder_that_has_begun_again(self):
+        path = self.path(f"begins{os.getpid()}")
+        shutil.copy(build("names_children"), path)
+        with Recorder(
+            self.directory, "attach", "--comm", f"^{os.path.basename(path)}$", "--keep", "2s",
+            "--keep-size", "1M", "--limit", "1000",
+        ) as recorder:
+            self.assertIn("waiting for a process", recorder.process.stderr.readline())
+            nr, last = 0, time.monotonic() + 240
+            with subprocess.Popen([path, "600000"]) as target:
+                while nr < 2 and time.monotonic() < last:
+                    time.sleep(1)
+                    recording, nr = self.restarts(recorder)
+                target.kill()
+            self.assertGreaterEqual(nr, 2, "the recorder never began again")
+            self.assertIn(target.pid, [row["pid"] for row in recording.rows("--by", "pid")])
+            with subprocess.Popen([path, "600000"]) as target:
+                time.sleep(1)
+                recording, _ = self.restarts(recorder)
+                target.kill()
+            self.assertIn(target.pid, [row["pid"] for row in recording.rows("--by", "pid")])
+            recorder.process.send_signal(signal.SIGINT)
+            _, said = recorder.process.communicate(timeout=60)
+        self.assertNotIn("waiting for a process", said)
+        self.assertEqual(recorder.process.returncode, 0)
+
+    def test_with_counts_a_recorder_keeps_its_tables(self):
+        with Recorder(
+            self.directory, "record", "--keep", "2s", "--keep-size", "1M", "--count",
+            "compute_between", "--", build("names_children"), "600000",
+        ) as recorder:
+            self.eventually(lambda: os.path.isdir(recorder.path), "the directory")
+            time.sleep(8)
+            recording, nr = self.restarts(recorder)
+            recorder.process.send_signal(signal.SIGINT)
+            recorder.process.send_signal(signal.SIGINT)
+            recorder.process.wait(timeout=60)
+        self.assertEqual(nr, 0)
+        self.assertTrue(recording.rows("-m", "calls"))
+
+    def has_children(self, recording):
+        """It is whole, and has the parent; are its children in it, too?"""
+        info = self.info(recording)
+        self.assertTrue(info["complete"])
+        self.assertGreater(info["duration_ns"], 1.9e9)
+        self.assertIn("compute_between", [row["function"] for row in recording.rows()])
+        return "exe" in [
+            row["name"] for row in recording.rows("--by", "process", "-m", "wall")
+        ]
 
     def record_a_jump(self, *options):
         """The file of a recording whose clock was set back, and what profc said."""

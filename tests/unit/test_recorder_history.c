@@ -401,3 +401,131 @@ TEST(recorder_history, calls_are_counted_up_to_the_end_of_a_process)
 	profile_free(profile);
 	history_free(history);
 }
+
+/* The processes have been let go then. */
+static void ended(struct profile *profile, uint64_t time_ns)
+{
+	profile->meta.duration_ns = time_ns;
+	profile->processes[0].end_ns = profile->threads[0].end_ns = time_ns;
+	profile_set_counter(profile, "missed_ticks", 7);
+}
+
+/* Three profiles of ten seconds each, half a second apart, with a sample each second; and one now.
+ */
+static struct history *with_former(uint64_t most_bytes, struct profile **now)
+{
+	struct history *history = history_new(12 * SECOND, UINT64_MAX);
+
+	for (int i = 0; i < 3; i++) {
+		struct profile *former = recording();
+
+		for (uint64_t s = 1; s < 10; s++)
+			sampled(history, former, 0, s * SECOND, 2);
+		profile_add_mark(former, 9 * SECOND, "former");
+		ended(former, 10 * SECOND);
+		history_continue(history, former, 10 * SECOND + SECOND / 2, most_bytes);
+		profile_free(former);
+	}
+	*now = recording();
+	profile_set_counter(*now, "missed_ticks", 1);
+	return history;
+}
+
+static size_t nr_samples_with_time(const struct profile *profile)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < profile->nr_samples; i++)
+		nr += profile->samples[i].cpu_ns != 0;
+	return nr;
+}
+
+TEST(recorder_history, an_excerpt_reaches_back_into_former_profiles)
+{
+	struct profile *profile, *excerpt;
+	struct history *history = with_former(UINT64_MAX, &profile);
+	struct history_span span = {25 * SECOND, 33 * SECOND, 1000 * SECOND};
+	struct history_state state;
+
+	assert_int_equal(history_base_ns(history), 31 * SECOND + SECOND / 2);
+	sampled(history, profile, 0, SECOND, 1);
+	excerpt = history_excerpt(history, profile, &span);
+	/* At 25, which has no time of the excerpt, to 30; and the one now. */
+	assert_int_equal(nr_samples_with_time(excerpt), 6);
+	assert_int_equal(excerpt->samples[0].time_ns, 0);
+	assert_int_equal(excerpt->samples[excerpt->nr_samples - 1].time_ns,
+			 7 * SECOND + SECOND / 2);
+	assert_int_equal(excerpt->meta.duration_ns, 8 * SECOND);
+	assert_int_equal(excerpt->meta.start_realtime_ns, 992 * SECOND);
+	assert_int_equal(excerpt->nr_marks, 1);
+	assert_int_equal(excerpt->marks[0].time_ns, 5 * SECOND);
+	/* They are the same process and thread, which live on. */
+	assert_int_equal(excerpt->nr_processes, 1);
+	assert_int_equal(excerpt->processes[0].end_ns, 0);
+	assert_int_equal(excerpt->threads[0].tid, 70);
+	assert_int_equal(excerpt->threads[0].end_ns, 0);
+	assert_int_equal(profile_counter(excerpt, "missed_ticks"), 3 * 7 + 1);
+	history_read(history, &state);
+	assert_int_equal(state.time_ns, 32 * SECOND + SECOND / 2);
+	assert_int_equal(state.cpu_ns, 28 * (SECOND / 10));
+	history_state_release(&state);
+	profile_free(excerpt);
+	profile_free(profile);
+	history_free(history);
+}
+
+TEST(recorder_history, a_former_profile_that_is_too_old_leaves_its_counters)
+{
+	struct profile *profile, *excerpt;
+	struct history *history = with_former(UINT64_MAX, &profile);
+	struct history_span all = {0, 44 * SECOND + SECOND / 2, 1000 * SECOND};
+
+	for (uint64_t s = 1; s <= 13; s++)
+		sampled(history, profile, 0, s * SECOND, 1);
+	excerpt = history_excerpt(history, profile, &all);
+	assert_int_equal(excerpt->nr_samples, 13);
+	assert_int_equal(excerpt->nr_processes, 1);
+	assert_int_equal(excerpt->nr_marks, 0);
+	assert_int_equal(excerpt->meta.duration_ns, 13 * SECOND);
+	assert_int_equal(profile_counter(excerpt, "missed_ticks"), 3 * 7 + 1);
+	profile_free(excerpt);
+	profile_free(profile);
+	history_free(history);
+}
+
+/* Two of them are too many. */
+TEST(recorder_history, former_profiles_never_have_larger_tables_than_they_may)
+{
+	struct profile *profile, *excerpt;
+	struct history *history = with_former(1, &profile);
+	struct history_span all = {0, 33 * SECOND, 1000 * SECOND};
+
+	sampled(history, profile, 0, SECOND, 1);
+	excerpt = history_excerpt(history, profile, &all);
+	assert_int_equal(nr_samples_with_time(excerpt), 10);
+	assert_int_equal(excerpt->meta.duration_ns, 12 * SECOND);
+	profile_free(excerpt);
+	profile_free(profile);
+	history_free(history);
+}
+
+TEST(recorder_history, it_says_how_large_the_tables_are)
+{
+	struct history *history = history_new(12 * SECOND, UINT64_MAX);
+	struct profile *profile = recording();
+	uint64_t nr_bytes;
+
+	history_look(history, profile);
+	nr_bytes = history_table_bytes(history);
+	assert_in_range(nr_bytes, 100, 1000000);
+	for (int i = 0; i < 1000; i++) {
+		char text[1000];
+
+		snprintf(text, sizeof(text), "%999d", i);
+		profile_intern(profile, text);
+	}
+	history_look(history, profile);
+	assert_in_range(history_table_bytes(history), nr_bytes + 900000, nr_bytes + 2000000);
+	profile_free(profile);
+	history_free(history);
+}
