@@ -72,7 +72,7 @@ class Directories(Pushing):
         out = self.path("out/")
         with subprocess.Popen([build("spin_leaf"), "60000"]) as target:
             try:
-                done = profc("attach", "-p", target.pid, "--every", "1s", "--push", out, "-d", "4s",
+                done = profc("attach", "-p", target.pid, "--every", "1s", "--push", out, "-d", "8s",
                              "-q", env=self.environment)
                 self.assertUntouched(target.pid)
             finally:
