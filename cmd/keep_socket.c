@@ -254,16 +254,10 @@ static int refuse_owner(const char *path, uid_t user, struct err *err)
 		       (unsigned int)user);
 }
 
-/* Not its name: the owner of the directory may give that to another one, or to a link. */
-static int open_name(int directory, const char *path, uid_t *owner, struct err *err)
+static int check_owner(int directory, const char *path, int fd, uid_t *owner, struct err *err)
 {
-	cleanup_close int fd = openat(directory, NAME, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	struct stat of_directory, found;
-	int checked;
 
-	if (fd < 0)
-		return errno == ENOENT ? no_recorder(path, "", err)
-				       : err_sys(err, "cannot reach the recorder of %s", path);
 	if (fstat(directory, &of_directory) < 0 || fstat(fd, &found) < 0)
 		return err_sys(err, "cannot use %s", path);
 	*owner = of_directory.st_uid;
@@ -271,9 +265,23 @@ static int open_name(int directory, const char *path, uid_t *owner, struct err *
 		return err_set(err, ERR_INVALID, "%s/" NAME " is no socket of a recorder", path);
 	if (found.st_uid != 0 && found.st_uid != geteuid() && found.st_uid != *owner)
 		return refuse_owner(path, found.st_uid, err);
-	checked = fd;
-	fd = -1;
-	return checked;
+	return 0;
+}
+
+/* Not its name: the owner of the directory may give that to another one, or to a link. */
+static int open_name(int directory, const char *path, uid_t *owner, struct err *err)
+{
+	int fd = openat(directory, NAME, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	int status;
+
+	if (fd < 0)
+		return errno == ENOENT ? no_recorder(path, "", err)
+				       : err_sys(err, "cannot reach the recorder of %s", path);
+	status = check_owner(directory, path, fd, owner, err);
+	if (status == 0)
+		return fd;
+	close(fd);
+	return status;
 }
 
 static int connect_to(int name, const char *path, int fd, struct err *err)

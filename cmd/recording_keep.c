@@ -513,6 +513,8 @@ static void look_for_core(struct keep *keep, struct sampler *sampler, uint64_t n
 	if (!pid)
 		return;
 	keep->crash.nr_seen++;
+	/* Where they stay is sampled now: sleeps are looked at rarely, and a core may be short. */
+	sampler_publish_sleeps(sampler);
 	text = xasprintf("crash of process %d, while its core was written", pid);
 	free(keep->crash.text);
 	keep->crash.text = fire(keep, sampler, text, word) ? NULL : xstrdup(text);
