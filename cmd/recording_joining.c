@@ -59,7 +59,9 @@ void recording_say_joined(struct recording *recording, struct sampler *sampler)
 		joining->nr_told = nr_refused(recording, &joined);
 		say_refused(recording, &joined);
 	}
-	if (!joining->has_told_of_waiting && !joined.nr_processes) {
+	/* At the end all are let go. */
+	if (!joining->has_told_of_waiting && !joined.nr_processes &&
+	    !sampler_is_asked_to_stop(sampler)) {
 		joining->has_told_of_waiting = true;
 		say_waiting(recording);
 	}

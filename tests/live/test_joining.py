@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 
+import procfs
 from live import LiveCase
 from paths import PROFC
 from profc import Recorder, Recording, profc
@@ -67,6 +68,18 @@ class Joining(LiveCase):
         self.assertWithin(times[third], 500e6, 50e6, "the third run")
         rows = recording.rows("--by", "process")
         self.assertEqual([row["name"] for row in rows], [self.name(path)])
+        self.assertNotIn("waiting for a process", recording.stderr)
+
+    def test_one_that_runs_to_the_end_is_not_waited_for(self):
+        path = self.program()
+        with subprocess.Popen([path, "60000"], stdout=subprocess.DEVNULL) as target, self.recorder(
+            "--comm", f"^{self.name(path)}$"
+        ) as recorder:
+            self.eventually(lambda: procfs.observer(target.pid), "joining")
+            time.sleep(0.5)
+            recording = recorder.interrupt()
+            target.kill()
+        self.assertEqual(set(self.pids(recording)), {target.pid})
         self.assertNotIn("waiting for a process", recording.stderr)
 
     def test_several_names(self):
