@@ -60,7 +60,7 @@ void recording_say_joined(struct recording *recording, struct sampler *sampler)
 		say_refused(recording, &joined);
 	}
 	/* At the end all are let go. */
-	if (!joining->has_told_of_waiting && !joined.nr_processes &&
+	if (!joining->has_told_of_waiting && !joined.nr_processes && !recording->is_over &&
 	    !sampler_is_asked_to_stop(sampler)) {
 		joining->has_told_of_waiting = true;
 		say_waiting(recording);

@@ -82,6 +82,16 @@ class Joining(LiveCase):
         self.assertEqual(set(self.pids(recording)), {target.pid})
         self.assertNotIn("waiting for a process", recording.stderr)
 
+    def test_one_that_sleeps_is_not_waited_for(self):
+        path = self.program()
+        shutil.copy(shutil.which("sleep"), path)
+        with subprocess.Popen([path, "60"]) as target:
+            time.sleep(0.4)
+            done = profc("attach", "--comm", f"^{self.name(path)}$", "-d", "500ms",
+                         "-o", self.path("asleep.data"))
+            target.kill()
+        self.assertNotIn("waiting for a process", done.stderr)
+
     def test_several_names(self):
         one, two, other = self.program(), self.program(), self.program()
         with self.recorder(
