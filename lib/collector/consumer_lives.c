@@ -10,6 +10,7 @@
 #include "proc/program.h"
 #include "proc/read.h"
 #include "profile/profile.h"
+#include "profile/short_lives.h"
 #include "wait/wait_rows.h"
 
 /* The kernel's totals include time that was left out. */
@@ -97,6 +98,7 @@ void consumer_handle_process(struct consumer *consumer, const struct message *me
 	process->pid = said->pid;
 	process->program = said->is_gone && parent ? parent->program : said->program;
 	process->main_thread = process->former = SERIAL_NONE;
+	process->unseen_row = THREAD_NONE;
 	add_process_row(consumer, message);
 	if (said->is_gone && parent)
 		process->space = space_share(parent->space);
@@ -150,15 +152,30 @@ struct thread_id consumer_main_row(struct consumer *consumer, struct process *pr
 	return process->main_row;
 }
 
+/* The row of all threads that ended before a sample found them, or were not read at their end. */
+static struct thread_id unseen_row(struct consumer *consumer, struct process *process)
+{
+	struct profile *profile = consumer->profile;
+	struct profile_thread row = {.process = process->serial,
+				     .name = profile_intern(profile, SHORT_LIVED_NAME),
+				     .start_ns = profile->processes[process->serial].start_ns};
+
+	if (process->unseen_row.v == THREAD_NONE.v)
+		process->unseen_row = profile_add_thread(profile, &row);
+	return process->unseen_row;
+}
+
 void consumer_handle_process_rest(struct consumer *consumer, const struct message *message)
 {
 	const struct message_process *said = &message->body.process;
 	struct process *process = serial_table_get(&consumer->processes, said->serial);
 	struct thread *thread = serial_table_find(&consumer->threads, process->main_thread);
 
-	if (thread) /* the samples of a thread are in order */
+	if (thread && !said->had_threads) /* the samples of a thread are in order */
 		samples_emit_held(&consumer->sink, &thread->samples);
-	samples_add_unattributed(&consumer->sink, consumer_main_row(consumer, process),
+	samples_add_unattributed(&consumer->sink,
+				 said->had_threads ? unseen_row(consumer, process)
+						   : consumer_main_row(consumer, process),
 				 message->time_ns,
 				 &(struct account_weights){.cpu_ns = said->cpu_ns});
 }
@@ -319,6 +336,7 @@ void consumer_handle_thread_end(struct consumer *consumer, const struct message 
 	row->end_ns = samples_profile_time(&consumer->sink, message->time_ns);
 	row->split = split_of(consumer, said->has_split, &said->split);
 	row->nr_switches = consumer->sink.is_within ? 0 : said->nr_switches;
+	row->stands_for_unseen = said->stands_for_unseen;
 	consumer_note_blocked(consumer, thread, false);
 	consumer_note_functions(consumer, thread, false);
 	consumer->progress.nr_threads--;

@@ -37,6 +37,7 @@ struct process {
 	/* The thread-group leader or, before it is known, the thread that began last. */
 	uint32_t main_thread; /* serial; SERIAL_NONE: there was no thread yet */
 	struct thread_id main_row;
+	struct thread_id unseen_row; /* of its short-lived threads; THREAD_NONE: not yet */
 	bool has_leader;
 	struct live_maps live_maps;
 	struct process_script script;

@@ -79,7 +79,8 @@ struct message_process {
 	char *maps;	  /* PROCESS, MAPS: owned text; NULL: the collector reads it when needed */
 	size_t nr_maps_bytes;
 	char *comm, *exe, *command;  /* owned; NULL: as its parent's; MAPS: NULL: unchanged */
-	uint64_t cpu_ns;	     /* PROCESS_REST */
+	uint64_t cpu_ns;	     /* PROCESS_REST, */
+	bool had_threads;	     /* of a process that had more than one at a time */
 	struct proc_cpu_split split; /* PROCESS_END: where its CPU time went */
 	bool has_split;
 	uint64_t nr_unseen;	/* PROCESS: profile_process.nr_unseen */
@@ -101,7 +102,8 @@ struct message_thread {
 	bool has_clocks;
 	struct proc_cpu_split split; /* THREAD_END: where its CPU time went */
 	bool has_split;
-	uint64_t nr_switches; /* THREAD_END: times scheduled in */
+	uint64_t nr_switches;	/* THREAD_END: times scheduled in */
+	bool stands_for_unseen; /* THREAD_END: profile_thread.stands_for_unseen */
 };
 
 /* By how much counters have advanced since the thread's last ADVANCE. */

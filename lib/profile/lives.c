@@ -79,12 +79,12 @@ static void find_unseen(struct lives *lives)
 
 		if (!life->is_unseen || !samples[i].cpu_ns)
 			continue;
-		if (!pool->sample) {
-			pool->sample = i + 1;
-		} else { /* parts of one recording were joined */
-			samples[pool->sample - 1].cpu_ns += samples[i].cpu_ns;
-			samples[i].cpu_ns = 0;
+		/* It comes in parts. */
+		if (pool->sample) {
+			samples[i].cpu_ns += samples[pool->sample - 1].cpu_ns;
+			samples[pool->sample - 1].cpu_ns = 0;
 		}
+		pool->sample = i + 1;
 	}
 }
 
@@ -303,9 +303,10 @@ static struct sample make_sample(const struct lives *lives, const struct share *
 	cut->done_ns += share->ns;
 	sample.time_ns =
 		cut->begin_ns + share_of(cut->end_ns - cut->begin_ns, 0, cut->done_ns, cut->cpu_ns);
-	if (life_of(lives, share->from)->is_unseen && group->has_thread) {
-		sample.thread = group->thread;
+	if (life_of(lives, share->from)->is_unseen) {
 		sample.time_ns = to->time_ns;
+		if (group->has_thread)
+			sample.thread = group->thread;
 	}
 	return sample;
 }
@@ -338,6 +339,11 @@ static uint64_t estimated_ns(const struct lives *lives)
 	return ns;
 }
 
+static bool is_empty(const struct sample *sample)
+{
+	return !sample->cpu_ns && !sample->runq_ns && !sample->blocked_ns;
+}
+
 static void make_all(struct lives *lives)
 {
 	struct profile *profile = lives->profile;
@@ -358,8 +364,13 @@ static void make_all(struct lives *lives)
 			nr += make_samples(lives, &shares->rows[first], next - first,
 					   previous_ns[sample->thread.v], &samples[nr]);
 		previous_ns[sample->thread.v] = sample->time_ns;
-		if (next == first || sample->cpu_ns || sample->runq_ns || sample->blocked_ns)
-			samples[nr++] = *sample;
+		if ((next > first || life_of(lives, i)->is_unseen) && is_empty(sample))
+			continue;
+		samples[nr] = *sample;
+		/* Unseen time is at the moments of the samples that stand for it. */
+		if (next > first)
+			samples[nr].time_ns = max_u64(sample->time_ns, samples[nr - 1].time_ns);
+		nr++;
 	}
 	profile_take_samples(profile, samples, nr);
 }

@@ -90,6 +90,7 @@ struct profile_thread {
 	struct cpu_split split;
 	struct cpu_modes modes; /* once profile_prepare() has found them; no file has them */
 	uint64_t nr_switches;	/* how often the thread was given a CPU; 0: not known */
+	bool stands_for_unseen; /* as that of a process: for time of threads that no sample found */
 };
 
 /* A distinct code address of frames, already moved into the call instruction. */

@@ -116,6 +116,7 @@ static const struct schema_column threads[] = {
 	CODED_NUMBER("system"),
 	NUMBER("faults", profile_thread, split.nr_faults),
 	NUMBER("switches", profile_thread, nr_switches),
+	BOOL("stands", profile_thread, stands_for_unseen),
 };
 
 static const struct schema_column frames[] = {

@@ -9,6 +9,7 @@
 #include "profile/lives_priv.h"
 #include "profile/profile.h"
 #include "profile/share_out.h"
+#include "profile/short_threads_priv.h"
 #include "profile/unseen_time.h"
 
 bool process_is_unseen(const struct profile *profile, const struct profile_process *process)
@@ -224,6 +225,7 @@ void profile_estimate_short_lives(struct profile *profile)
 
 	if (profile->meta.within.v != STR_EMPTY.v)
 		return; /* without the samples outside, which stand for a part */
+	profile_estimate_short_threads(profile);
 	estimate.processes = xcalloc(profile->nr_processes + 1, sizeof(*estimate.processes));
 	number_runs(&estimate);
 	estimate.unseen = xcalloc(estimate.nr_runs, sizeof(*estimate.unseen));

@@ -165,7 +165,7 @@ static void begin_split(struct sampled_thread *thread)
 		thread->clocks.cpu_ns < PROC_CPU_SPLIT_LEAST_NS || read_split(thread, 0, &now);
 
 	cpu_split_meter_begin(&thread->split, is_known ? &now : NULL);
-	thread->split_cpu_ns = thread->clocks.cpu_ns;
+	thread->split_read.from_cpu_ns = thread->clocks.cpu_ns;
 }
 
 static void rest_split(struct sampled_thread *thread)
@@ -175,14 +175,14 @@ static void rest_split(struct sampled_thread *thread)
 
 	if (thread->split.rests)
 		return;
-	is_known = read_split(thread, thread->split_cpu_ns, &now);
+	is_known = read_split(thread, thread->split_read.from_cpu_ns, &now);
 	if (!is_known) {
-		now = thread->split_seen;
+		now = thread->split_read.seen;
 		is_known = proc_cpu_split_covers(&now, thread->clocks.cpu_ns);
 	}
 	cpu_split_meter_rest(&thread->split, is_known ? &now : NULL,
-			     thread->clocks.cpu_ns -
-				     min_u64(thread->split_cpu_ns, thread->clocks.cpu_ns));
+			     thread->clocks.cpu_ns - min_u64(thread->split_read.from_cpu_ns,
+							     thread->clocks.cpu_ns));
 }
 
 static bool has_begun_in_tick(const struct sampler *sampler, const struct sampled_process *process)
@@ -240,12 +240,31 @@ void book_note_clocks(struct sampled_thread *thread, const struct proc_schedstat
 	thread->read_ns = now_ns;
 }
 
-void book_met(struct sampled_process *process, uint64_t tick_ns)
+static void meet(struct meetings *met, uint64_t tick_ns)
 {
-	struct meetings *met = &process->met;
-
 	met->nr += met->last_ns != tick_ns;
 	met->last_ns = tick_ns;
+}
+
+void book_met(struct sampled_thread *thread, uint64_t tick_ns)
+{
+	meet(&thread->met, tick_ns);
+	meet(&thread->process->met, tick_ns);
+}
+
+void book_ran(struct sampled_thread *thread)
+{
+	thread->met.ran_ns = thread->met.last_ns;
+	thread->process->met.ran_ns = thread->process->met.last_ns;
+}
+
+/*
+ * Would the time around its last sample be unknown without the tick of that? If its clock was not
+ * read after that tick, all later time is; if no other tick met it, all. See profile/short_lives.h.
+ */
+static bool stands_for_unseen(const struct meetings *met, bool was_read)
+{
+	return met->ran_ns && (met->nr == 1 || (!was_read && met->last_ns == met->ran_ns));
 }
 
 bool book_read_clocks(struct sampler *sampler, struct sampled_thread *thread,
@@ -283,19 +302,55 @@ void book_credit(struct sampler *sampler, struct sampled_process *process)
 /* A smaller rest is time that passed between two readings. */
 #define REST_LEAST_NS (50 * NS_PER_US)
 
-static void publish_rest(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns)
+static void publish_rest(struct sampler *sampler, struct sampled_process *process, uint64_t rest_ns,
+			 uint64_t now_ns)
 {
-	uint64_t rest_ns = process->cpu.counts ? uncovered_ns(process) : 0;
 	struct message *message;
 
-	if (rest_ns < REST_LEAST_NS || !book_counts_all(sampler))
+	if (rest_ns < REST_LEAST_NS || !process->cpu.counts || !book_counts_all(sampler))
 		return;
 	process->cpu.handed_out_ns += rest_ns;
+	process->cpu.rest_read_ns = now_ns;
 	message = message_new(MESSAGE_PROCESS_REST, now_ns);
 	message->body.process.serial = process->serial;
 	message->body.process.pid = process->roster->pid;
 	message->body.process.cpu_ns = rest_ns;
+	message->body.process.had_threads = process->cpu.had_threads;
 	collector_publish(sampler->collector, message);
+}
+
+/* By how much the clocks of its threads have advanced since they were last read. */
+static uint64_t unread_ns(const struct sampled_process *process)
+{
+	struct proc_schedstat clocks;
+	uint64_t sum_ns = 0;
+
+	for (struct roster_thread *roster = process->roster->threads; roster;
+	     roster = roster->next) {
+		const struct sampled_thread *thread = roster->owner;
+
+		if (tracee_clocks(&roster->tracee, &clocks))
+			sum_ns += clocks.cpu_ns - min_u64(clocks.cpu_ns, thread->clocks.cpu_ns);
+	}
+	return sum_ns;
+}
+
+/* A recorder that keeps the last seconds, and what is sent each minute, are to have their part. */
+#define REST_PAUSE_NS NS_PER_SEC
+
+void book_see_rest(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns)
+{
+	struct process_cpu *cpu = &process->cpu;
+	uint64_t rest_ns;
+
+	if (!cpu->had_threads || now_ns < cpu->rest_read_ns + REST_PAUSE_NS)
+		return;
+	/* The clock of the process first: what threads use meanwhile is theirs. */
+	rest_ns = uncovered_ns(process);
+	cpu->rest_read_ns = now_ns;
+	if (rest_ns >= REST_LEAST_NS)
+		publish_rest(sampler, process, rest_ns - min_u64(rest_ns, unread_ns(process)),
+			     now_ns);
 }
 
 /*
@@ -350,7 +405,7 @@ static void end_cpu(struct sampler *sampler, struct sampled_process *process, ui
 	struct process_cpu *cpu = &process->cpu;
 	struct proc_cpu_split now;
 
-	publish_rest(sampler, process, now_ns);
+	publish_rest(sampler, process, uncovered_ns(process), now_ns);
 	book_credit(sampler, process);
 	if (cpu->counts) {
 		bool is_known = read_last_stat(process, &now);
@@ -417,6 +472,9 @@ static void thread_gone(void *context, struct roster_thread *roster)
 	message->body.thread.has_split =
 		cpu_split_meter_sum(&thread->split, &message->body.thread.split);
 	message->body.thread.nr_switches = thread->split.nr_switches;
+	message->body.thread.stands_for_unseen = sampler->session->counting &&
+						 !thread->process->cpu.is_continued &&
+						 stands_for_unseen(&thread->met, is_readable);
 	proc_cpu_split_add(&thread->process->cpu.split_of_threads, &message->body.thread.split);
 	collector_publish(sampler->collector, message);
 	due_forget(sampler, thread);
@@ -436,18 +494,15 @@ static uint64_t end_of(const struct sampler *sampler, const struct roster_proces
 	return sampler->session->ended_ns ? sampler->session->ended_ns : now_ns;
 }
 
-/*
- * Would the time around its last sample be unknown without the tick of that? If its parent reaped
- * it first, all after that tick is; if no other tick met it, all. See profile/short_lives.h.
- */
-static bool stands_for_unseen(const struct sampler *sampler, const struct sampled_process *process)
+/* Its clock can be read until its parent has reaped it. */
+static bool process_stands(const struct sampler *sampler, const struct sampled_process *process)
 {
-	const struct meetings *met = &process->met;
 	uint64_t cpu_ns;
-	bool was_read = met->was_read_last || roster_process_cpu_ns(process->roster, &cpu_ns);
+	bool was_read =
+		process->met.was_read_last || roster_process_cpu_ns(process->roster, &cpu_ns);
 
-	return sampler->session->counting && !process->cpu.is_continued && met->ran_ns &&
-	       (met->nr == 1 || (!was_read && met->last_ns == met->ran_ns));
+	return sampler->session->counting && !process->cpu.is_continued &&
+	       stands_for_unseen(&process->met, was_read);
 }
 
 static void process_gone(void *context, struct roster_process *roster)
@@ -464,7 +519,7 @@ static void process_gone(void *context, struct roster_process *roster)
 	message->body.process.serial = process->serial;
 	message->body.process.pid = roster->pid;
 	message->body.process.is_continued = process->cpu.is_continued;
-	message->body.process.stands_for_unseen = stands_for_unseen(sampler, process);
+	message->body.process.stands_for_unseen = process_stands(sampler, process);
 	message->body.process.children_ns = process->children_ns;
 	message->body.process.has_split =
 		cpu_split_meter_sum(&process->cpu.split, &message->body.process.split);

@@ -33,6 +33,7 @@ struct process_cpu {
 	uint64_t covered_ns;	 /* by the clocks of threads, since the base */
 	uint64_t known_rest_ns;	 /* not covered, just after the clocks of all threads were read */
 	uint64_t handed_out_ns;	 /* the part of it that was published as the rest of the process */
+	uint64_t rest_read_ns;	 /* when it was last looked for more */
 	uint64_t sweep_again_ns; /* not before: go through its threads again */
 	struct cpu_split_meter split;
 	struct proc_cpu_split split_of_threads; /* of threads that have ended */
@@ -50,12 +51,12 @@ struct maps_reading {
 	bool has_more_code; /* the collector was woken for it */
 };
 
-/* The ticks that met a process. */
+/* The ticks that met a process, or a thread. */
 struct meetings {
-	uint64_t nr;	    /* that found it alive, before its last exec as well */
+	uint64_t nr;	    /* that found it alive; a process before its last exec as well */
 	uint64_t last_ns;   /* the last one that read a clock of it, */
 	uint64_t ran_ns;    /* and the last one that sampled it on a CPU */
-	bool was_read_last; /* as its last thread ended, that one's clock could be read */
+	bool was_read_last; /* of a process: as its last thread ended, that one's clock was read */
 };
 
 /* A process between two execs. */
@@ -147,6 +148,12 @@ struct name_pause {
 };
 
 /* A thread, and the results of its last sample. */
+/* How a thread's CPU time is known to be divided. */
+struct split_reading {
+	struct proc_cpu_split seen; /* as last read: that of an ended thread cannot be read */
+	uint64_t from_cpu_ns;	    /* its clock when that began to count */
+};
+
 struct sampled_thread {
 	struct due due;
 	struct due_queue *queue; /* the one that it is in, or was last */
@@ -169,10 +176,10 @@ struct sampled_thread {
 	struct visit_cost cost;
 	struct call_habits habits;
 	struct cpu_split_meter split;
-	struct proc_cpu_split split_seen; /* as last read: that of an ended thread cannot be read */
-	uint64_t split_cpu_ns;		  /* its clock when that began to count */
-	uint64_t published_ns;		  /* the time of the last message about it */
-	uint64_t name; /* hashed; 0: its stat shows another name than was published */
+	struct split_reading split_read;
+	struct meetings met;
+	uint64_t published_ns; /* the time of the last message about it */
+	uint64_t name;	       /* hashed; 0: its stat shows another name than was published */
 };
 
 /* Which allocations are recorded: those of a span of time. */

@@ -139,10 +139,13 @@ void book_end_counting(struct sampler *sampler, uint64_t now_ns);
 bool book_is_dead(struct roster_thread *thread);
 /* Is the time of all threads counted, so that a process has the sum of its threads? */
 bool book_counts_all(const struct sampler *sampler);
-/* A tick has found a thread of the process alive, and read its clock. */
-void book_met(struct sampled_process *process, uint64_t tick_ns);
+/* A tick has found the thread alive, and read its clock; and has sampled it on a CPU. */
+void book_met(struct sampled_thread *thread, uint64_t tick_ns);
+void book_ran(struct sampled_thread *thread);
 /* Note the CPU time of its reaped children from the stat of one of its threads. */
 void book_see_children(struct sampled_process *process, const struct proc_stat *stat);
+/* About once a second: publish the CPU time that threads had which have ended since. */
+void book_see_rest(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns);
 /* While nothing is counted: notes births and ends. */
 void book_keep(struct sampler *sampler, uint64_t now_ns);
 void book_end(struct sampler *sampler, uint64_t now_ns);

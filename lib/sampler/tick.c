@@ -86,7 +86,7 @@ static void still_the_same(struct sampler *sampler, struct sampled_thread *threa
 	struct seen_sleep *sleep = &thread->sleep;
 	uint64_t slept_ns = now_ns - sleep->from_ns;
 
-	book_met(thread->process, now_ns);
+	book_met(thread, now_ns);
 	if (!sleep->is_asleep || waits_for_cpu(thread)) {
 		put_active(sampler, thread);
 		return;
@@ -267,7 +267,7 @@ static void note_stat(struct sampler *sampler, struct sampled_thread *thread,
 	if (stat->rt_priority > sampler->session->top_priority)
 		sampler->session->top_priority = stat->rt_priority;
 	if (stat->cpu >= 0)
-		thread->split_seen = proc_cpu_split_of_stat(stat);
+		thread->split_read.seen = proc_cpu_split_of_stat(stat);
 	if (thread->name != name)
 		thread->name = 0;
 }
@@ -325,7 +325,7 @@ static void observe(struct visitor *visitor, struct sampled_thread *thread,
 	}
 	seen_wait_release(&thread->sleep.wait);
 	if (outcome != PEEK_GONE)
-		book_met(thread->process, sampler->tick.now_ns);
+		book_met(thread, sampler->tick.now_ns);
 	note_stat(sampler, thread, &stat);
 	if (outcome != PEEK_GONE && stat.flags & PROC_FLAG_USER_WORKER) {
 		found_worker(visitor, thread, clocks, outcome == PEEK_RUNNING);
@@ -430,7 +430,7 @@ static bool sleeps_on_unseen(struct sampler *sampler, struct sampled_thread *thr
 	if (sampler->tick.is_last || !sleeps_unseen(thread, pcount) ||
 	    slept_ns > LONG_SLEEP_PERIODS * sampler->governor.period_ns)
 		return false;
-	book_met(thread->process, sampler->tick.now_ns);
+	book_met(thread, sampler->tick.now_ns);
 	put_unseen(sampler, thread);
 	return true;
 }
@@ -560,7 +560,7 @@ static void sample_exit(struct visitor *visitor, struct sampled_thread *thread)
 	snapshot->cpu_ns = thread->clocks.cpu_ns;
 	snapshot->runq_ns = thread->clocks.runq_ns;
 	snapshot->pcount = thread->clocks.pcount;
-	thread->process->met.ran_ns = thread->process->met.last_ns;
+	book_ran(thread);
 	publish_sample(visitor->sampler, thread, snapshot, SEEN_RUNNING);
 	thread->sleep.is_known = false; /* no stop has driven it off its CPU */
 }
@@ -687,7 +687,7 @@ static void check_process(struct sampler *sampler, struct sampled_process *proce
 	if (only) {
 		process->is_quiet = false;
 		process->read_ns = now_ns;
-		cpu->split_seen = only->split_seen;
+		cpu->split_seen = only->split_read.seen;
 		cpu->split_seen_ns = cpu->latest_ns =
 			max_u64(former_ns, cpu->base_ns + cpu->covered_ns);
 		book_credit(sampler, process);
@@ -716,8 +716,10 @@ static void check_process(struct sampler *sampler, struct sampled_process *proce
 	process->is_quiet = false;
 	process->read_ns = now_ns;
 	book_credit(sampler, process);
-	if (!is_gone)
+	if (!is_gone) {
 		book_see_split(process);
+		book_see_rest(sampler, process, now_ns);
+	}
 	due_queue_put(&sampler->processes, &process->due, now_ns + 1);
 	if (!is_gone && (!sampler->tick.look_ns || now_ns < cpu->sweep_again_ns ||
 			 !hides_time(sampler, process)))

@@ -291,7 +291,7 @@ static void stopped(struct visitor *visitor, struct sampled_thread *thread, bool
 	places_ask(sampler, thread, snapshot);
 	/* Ticks during the visit came before the stop. */
 	if (state == SEEN_RUNNING)
-		thread->process->met.ran_ns = thread->process->met.last_ns;
+		book_ran(thread);
 	publish_sample(sampler, thread, snapshot, state);
 	thread->sleep.is_visited = is_asleep;
 	thread->sleep.has_registers = true;

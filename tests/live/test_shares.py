@@ -9,7 +9,7 @@ import shutil
 import subprocess
 
 from live import LiveCase
-from profc import profc, record
+from profc import Recording, profc, record
 from targets import Running, build, need
 
 FAST = ("-F", "1000", "--max-overhead", "0")
@@ -355,6 +355,32 @@ class ShortLives(LiveCase):
             tolerance = max(2, 1.5 * row["ci_pct"]) + 5
             self.assertWithin(row["self_pct"], share, tolerance, f"share of {program}")
         self.assertNotIn("[short-lived]", rows)
+
+    def test_shares_of_functions_of_short_threads_are_true(self):
+        recording = record(self.directory, [build("known_shares"), "threads", "1500"])
+        report = recording.report()
+        for said in recording.said:
+            self.assertRatio(report["total_ns"], said["all_ns"], 0.02, "total CPU")
+            row = recording.function(said["function"])
+            self.assertShare(row, "total_pct", said["pct"], said["function"])
+        # Most were never found, and no sample is of what they were named.
+        rows = {row["name"]: row for row in recording.rows("--by", "thread")}
+        self.assertGreater(rows["[short-lived]"]["self_pct"], 20)
+        self.assertEqual(rows["[short-lived]"]["tid"], 0)
+        without = [row for row in report["rows"] if row["function"] == "[unattributed]"]
+        self.assertLess(sum(row["self_pct"] for row in without), 5)
+
+    def test_a_recorder_has_the_time_of_short_threads_when_it_passes(self):
+        """Of its last two seconds, not what its threads used before."""
+        directory = self.path("kept")
+        profc("record", "--keep", "2s", "--trigger", "exit", "-o", f"{directory}/", "--",
+              build("known_shares"), "threads", "4000")
+        (name,) = os.listdir(directory)
+        report = Recording(os.path.join(directory, name)).report()
+        # A second may have begun before.
+        self.assertLess(report["total_ns"], 3.3e9)
+        without = [row for row in report["rows"] if row["function"] == "[unattributed]"]
+        self.assertLess(sum(row["self_pct"] for row in without), 10)
 
     def test_the_tick_that_finds_a_process_samples_it(self):
         """Of processes of 3 ms few are alive at two ticks that are 33 ms apart."""

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Knows the shares that a profiler should find, by the kernel's clocks and by counting, and prints
- * them as JSON: known_shares cpu|blocked|naps|memory MS, or known_shares lives MS [PROGRAM ...],
- * which are copies of it that live for a millisecond or three. Threads of other programs may be on
- * its CPU.
+ * them as JSON: known_shares cpu|blocked|naps|memory|threads MS, or known_shares lives MS
+ * [PROGRAM ...], which are copies of it that live for a millisecond or three, as each thread of
+ * "threads" does. Threads of other programs may be on its CPU.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -142,8 +143,7 @@ __attribute__((noinline)) static void live_b(struct spent *spent, int64_t ns)
 
 static struct spent *map_spent(int fd)
 {
-	struct spent *spent =
-		mmap(NULL, sizeof(*spent), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	struct spent *spent = mmap(NULL, sizeof(*spent), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (spent == MAP_FAILED)
 		exit(2);
@@ -151,10 +151,8 @@ static struct spent *map_spent(int fd)
 }
 
 /* A short life begins with a, and a long one with b. */
-static int live(int fd, int number)
+static void live(struct spent *spent, int number)
 {
-	struct spent *spent = map_spent(fd);
-
 	if (number % 2) {
 		live_b(spent, 500000);
 		live_a(spent, 2000000);
@@ -162,7 +160,6 @@ static int live(int fd, int number)
 		live_a(spent, 500000);
 		live_b(spent, 300000);
 	}
-	return 0;
 }
 
 static int64_t ns_of(const struct rusage *usage)
@@ -214,6 +211,40 @@ static void run_lives(int64_t ns, char **programs, int nr)
 	for (int i = 0; i < nr && nr > 1; i++)
 		printf("{\"program\":\"%s\",\"cpu_ns\":%lld,\"all_ns\":%lld}\n",
 		       strrchr(programs[i], '/') + 1, (long long)of_program[i], (long long)all);
+}
+
+/* --- threads that do --- */
+
+struct thread_life {
+	struct spent spent;
+	int number;
+};
+
+static void *live_in_thread(void *of)
+{
+	struct thread_life *life = of;
+
+	live(&life->spent, life->number);
+	return NULL;
+}
+
+static void run_threads(int64_t ns)
+{
+	struct thread_life life = {0};
+	pthread_t thread;
+	int64_t all;
+
+	while (now_ns(CLOCK_PROCESS_CPUTIME_ID) < ns) {
+		if (pthread_create(&thread, NULL, live_in_thread, &life) ||
+		    pthread_join(thread, NULL))
+			exit(2);
+		life.number++;
+	}
+	all = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+	printf("{\"function\":\"live_a\",\"pct\":%f,\"all_ns\":%lld}\n",
+	       100.0 * (double)life.spent.a / (double)all, (long long)all);
+	printf("{\"function\":\"live_b\",\"pct\":%f,\"all_ns\":%lld}\n",
+	       100.0 * (double)life.spent.b / (double)all, (long long)all);
 }
 
 /* --- memory --- */
@@ -270,8 +301,10 @@ int main(int argc, char **argv)
 	int64_t ns = (argc > 2 ? atoi(argv[2]) : 0) * INT64_C(1000000);
 	int64_t end = now_ns(CLOCK_MONOTONIC) + ns;
 
-	if (argc == 4 && strcmp(argv[1], "life") == 0)
-		return live(atoi(argv[2]), atoi(argv[3]));
+	if (argc == 4 && strcmp(argv[1], "life") == 0) {
+		live(map_spent(atoi(argv[2])), atoi(argv[3]));
+		return 0;
+	}
 	if (argc < 3)
 		return 2;
 	bind();
@@ -281,6 +314,8 @@ int main(int argc, char **argv)
 		sleep_in_turns(end, 1, 500000);
 	else if (strcmp(argv[1], "naps") == 0) /* no longer than the slack of timers */
 		sleep_in_turns(end, 20, 1000);
+	else if (strcmp(argv[1], "threads") == 0)
+		run_threads(ns);
 	else if (strcmp(argv[1], "lives") == 0)
 		run_lives(ns, argc > 3 ? argv + 3 : argv, argc > 3 ? argc - 3 : 1);
 	else

@@ -433,18 +433,21 @@ TEST(intervals, of_time_hold_the_truth)
 	check_series(series, ARRAY_SIZE(series), MOST_INSIDE);
 }
 
-/* --- programs made of processes that live for about a tick --- */
+/* --- programs made of processes, or threads, that live for about a tick --- */
 
 struct lives {
 	const char *name;
-	uint64_t life_us[2]; /* of each other process; its stacks are those of two halves */
+	uint64_t life_us[2]; /* of each other one; its stacks are those of two halves */
 	bool is_read;	     /* its clock, after it has ended */
+	bool are_threads;
 };
 
 static const struct lives lives[] = {
-	{"lives of a half and of 1.5 ticks", {1000, 3000}, false},
-	{"which are zombies for a while", {1000, 3000}, true},
-	{"lives of a quarter and of 4 ticks", {500, 8000}, false},
+	{"lives of a half and of 1.5 ticks", {1000, 3000}, false, false},
+	{"which are zombies for a while", {1000, 3000}, true, false},
+	{"lives of a quarter and of 4 ticks", {500, 8000}, false, false},
+	{"threads of a half and of 1.5 ticks", {1000, 3000}, false, true},
+	{"threads of a quarter and of 4 ticks", {500, 8000}, false, true},
 };
 
 /*
@@ -463,7 +466,21 @@ struct living {
 	uint64_t now_ns, unknown_ns, spent_ns[NR_HALVES];
 };
 
-/* A process of its own, found by the first tick that meets it; or by none. */
+static void end_life(struct made *made, const struct lives *of, uint64_t end_ns, bool stands)
+{
+	struct profile_thread *thread = &made->profile->threads[made->thread.v];
+	struct profile_process *process = &made->profile->processes[thread->process];
+
+	if (of->are_threads) {
+		thread->end_ns = end_ns;
+		thread->stands_for_unseen = stands;
+	} else {
+		process->end_ns = end_ns;
+		process->stands_for_unseen = stands;
+	}
+}
+
+/* A process or a thread of its own, found by the first tick that meets it; or by none. */
 static void live(struct living *living, const struct lives *of, int number)
 {
 	static const char *const names[] = {"first", "second"};
@@ -474,11 +491,9 @@ static void live(struct living *living, const struct lives *of, int number)
 	bool is_found = living->schedule.next_ns < begin_ns + life_ns;
 	unsigned int nr = 0;
 
-	if (is_found) {
-		sample.thread = made_thread(made, 1000 + number, 1000 + number, names[number % 2]);
-		made->profile->processes[made->profile->nr_processes - 1].end_ns =
-			begin_ns + life_ns;
-	}
+	if (is_found)
+		sample.thread = made_thread(made, of->are_threads ? 1 : 1000 + number,
+					    1000 + number, names[number % 2]);
 	for (; living->schedule.next_ns < begin_ns + life_ns; known_ns = sample.time_ns) {
 		sample.time_ns = living->schedule.next_ns;
 		sample.cpu_ns = sample.time_ns - known_ns;
@@ -489,8 +504,7 @@ static void live(struct living *living, const struct lives *of, int number)
 		nr++;
 	}
 	if (is_found)
-		made->profile->processes[made->profile->nr_processes - 1].stands_for_unseen =
-			!of->is_read || nr == 1;
+		end_life(made, of, begin_ns + life_ns, !of->is_read || nr == 1);
 	for (int half = 0; half < 2; half++)
 		living->spent_ns[2 * (number % 2) + half] += life_ns / 2;
 	living->now_ns += life_ns;
@@ -520,7 +534,7 @@ static void record_lives(const struct lives *of, uint64_t *random, struct series
 	schedule_init(&living.schedule, 0, LIFE_TICK_NS, 1 + (uint64_t)(next_random(random) * 1e9));
 	for (int i = 0; i < NR_LIVES; i++)
 		live(&living, of, i);
-	made_thread(&living.made, 0, 0, SHORT_LIVED_NAME);
+	made_thread(&living.made, of->are_threads ? 1 : 0, 0, SHORT_LIVED_NAME);
 	profile_add_sample(profile, &(struct sample){.thread = living.made.thread,
 						     .time_ns = living.now_ns,
 						     .cpu_ns = living.unknown_ns,

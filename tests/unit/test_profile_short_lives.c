@@ -51,6 +51,19 @@ static void seen(struct fixture *fixture, struct thread_id thread, size_t stack,
 	profile_add_sample(fixture->profile, &sample);
 }
 
+static void without_clock(struct fixture *fixture, struct thread_id thread, uint64_t at_ms,
+			  uint64_t cpu_ms)
+{
+	struct sample sample = {.time_ns = at_ms * MS,
+				.cpu_ns = cpu_ms * MS,
+				.thread = thread,
+				.stack = STACK_EMPTY,
+				.syscall_nr = -1,
+				.kind = SAMPLE_UNATTRIBUTED};
+
+	profile_add_sample(fixture->profile, &sample);
+}
+
 static void without_stack(struct fixture *fixture, struct thread_id thread, uint64_t at_ms,
 			  uint64_t cpu_ms)
 {
@@ -462,6 +475,61 @@ TEST_WITH(struct fixture *fixture, short_lives, time_below_a_process_that_no_sam
 	estimate(fixture);
 	assert_int_equal(time_of(fixture, "sed", 1), 140000);
 	assert_int_equal(time_of(fixture, SHORT_LIVED_NAME, SIZE_MAX), 300000);
+}
+
+/* A thread of the shell; id 0: of the time that no thread's clock has. */
+static struct thread_id add_thread(struct fixture *fixture, const char *name, int tid,
+				   uint64_t end_ms, bool stands)
+{
+	struct profile *profile = fixture->profile;
+	struct profile_thread thread = {.process = profile->threads[fixture->shell.v].process,
+					.tid = tid,
+					.name = profile_intern(profile, name),
+					.end_ns = end_ms * MS,
+					.stands_for_unseen = stands};
+
+	return profile_add_thread(profile, &thread);
+}
+
+TEST_WITH(struct fixture *fixture, short_lives, samples_of_threads_stand_for_threads)
+{
+	struct thread_id one = add_thread(fixture, "x", 1, 3, true);
+	struct thread_id other = add_thread(fixture, "x", 2, 5, false);
+	struct thread_id another = add_thread(fixture, "y", 3, 7, true);
+	struct thread_id unseen = add_thread(fixture, SHORT_LIVED_NAME, 0, 0, false);
+
+	seen(fixture, fixture->shell, 3, 1, 1);
+	seen(fixture, one, 0, 2, 1);
+	without_clock(fixture, unseen, 3, 2);
+	seen(fixture, other, 1, 4, 3);
+	seen(fixture, another, 2, 6, 1);
+	without_clock(fixture, unseen, 7, 6);
+	estimate(fixture);
+	/* 8 ms for two that stand; of the threads named x two samples have 1 + 3 + 4 ms. */
+	assert_int_equal(time_of(fixture, "sh", 0), 4000);
+	assert_int_equal(time_of(fixture, "sh", 1), 4000);
+	assert_int_equal(time_of(fixture, "sh", 2), 5000);
+	assert_int_equal(time_of(fixture, "sh", 3), 1000);
+	/* Each thread has what its clock showed. */
+	assert_int_equal(of_thread(fixture->profile, one, true), 1000);
+	assert_int_equal(of_thread(fixture->profile, other, true), 3000);
+	assert_int_equal(of_thread(fixture->profile, another, true), 1000);
+	assert_int_equal(of_thread(fixture->profile, unseen, true), 8000);
+	assert_int_equal(of_thread(fixture->profile, unseen, false), 0);
+}
+
+TEST_WITH(struct fixture *fixture, short_lives, threads_of_other_processes_stand_for_none)
+{
+	struct thread_id elsewhere = add(fixture, "a", 0, 1, 3);
+	struct thread_id unseen = add_thread(fixture, SHORT_LIVED_NAME, 0, 0, false);
+
+	fixture->profile->threads[elsewhere.v].stands_for_unseen = true;
+	seen(fixture, elsewhere, 0, 2, 1);
+	seen(fixture, add_thread(fixture, "x", 1, 0, false), 1, 2, 1);
+	without_clock(fixture, unseen, 3, 2);
+	estimate(fixture);
+	assert_int_equal(time_of(fixture, "a", 0), 1000);
+	assert_int_equal(of_thread(fixture->profile, unseen, false), 2000);
 }
 
 TEST_WITH(struct fixture *fixture, short_lives, any_number_of_a_file_keeps_the_sum)
