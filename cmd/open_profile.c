@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Opens the profile of a view, and reports what is wrong with it. */
+#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,6 +16,8 @@
 #include "store/store.h"
 
 #define DEFAULT_PATH "profc.data"
+/* Of files for pprof, exported or pushed. */
+#define PPROF_SUFFIX ".pb.gz"
 
 const char *profile_path_or_default(const char *path)
 {
@@ -28,6 +31,30 @@ static bool is_directory(const char *path)
 	return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
 }
 
+static bool has_pprof_name(const char *path)
+{
+	size_t length = strlen(path), of_suffix = strlen(PPROF_SUFFIX);
+
+	return length > of_suffix && strcmp(path + length - of_suffix, PPROF_SUFFIX) == 0;
+}
+
+static void hint_at_files(const char *path, struct err *err)
+{
+	DIR *entries = opendir(path);
+	const struct dirent *entry;
+
+	err_hint(err, "for a directory, its newest *.data is shown; this one has none");
+	while (entries && (entry = readdir(entries))) {
+		if (!has_pprof_name(entry->d_name))
+			continue;
+		err_hint(err, "it has pprof files: go tool pprof -top %s%s%s", path,
+			 path[strlen(path) - 1] == '/' ? "" : "/", entry->d_name);
+		break;
+	}
+	if (entries)
+		closedir(entries);
+}
+
 static int cannot_open(const char *path, struct err *err)
 {
 	if (err->sys_errno == ENOENT && !err->hint[0] && strcmp(path, DEFAULT_PATH) == 0)
@@ -36,8 +63,10 @@ static int cannot_open(const char *path, struct err *err)
 	if (err->code == ERR_CORRUPT && !err->hint[0] && strcmp(path, "-") == 0)
 		err_hint(err, "with 'profc record -o - COMMAND', did COMMAND write to standard "
 			      "output, too?");
+	if (err->code == ERR_CORRUPT && has_pprof_name(path))
+		err_hint(err, "it is a pprof file: go tool pprof -top %s", path);
 	if (err->code == ERR_INVALID && !err->hint[0] && is_directory(path))
-		err_hint(err, "for a directory, its newest *.data is shown; this one has none");
+		hint_at_files(path, err);
 	return fail_with(err);
 }
 

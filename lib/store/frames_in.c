@@ -81,13 +81,27 @@ void frames_in_accept(struct frames_in *in)
 	in->nr_bytes_used = in->nr_bytes_taken;
 }
 
+/* Files that users have beside profiles. */
+static const struct {
+	const char *magic;
+	size_t nr_bytes;
+	const char *hint;
+} others[] = {
+	{"PERFILE2", 8, "it is a perf recording: read it with perf report"},
+	{"\x1f\x8b", 2,
+	 "it is a gzip file, as --pprof and --push write: read it with go tool pprof"},
+};
+
 static int not_a_profile(const struct frames_in *in, struct err *err)
 {
 	if (in->nr_bytes == 0)
 		return err_set(err, ERR_EMPTY, "the file is empty");
 	err_set(err, ERR_CORRUPT, "not a profc profile");
-	if (in->nr_bytes >= 8 && memcmp(in->chunk, "PERFILE2", 8) == 0)
-		err_hint(err, "it is a perf recording: read it with perf report");
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		if (in->nr_bytes >= others[i].nr_bytes &&
+		    memcmp(in->chunk, others[i].magic, others[i].nr_bytes) == 0)
+			err_hint(err, "%s", others[i].hint);
+	}
 	return ERR_CORRUPT;
 }
 

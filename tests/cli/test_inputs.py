@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Files that are no recordings: a clear message and status 1, never a crash."""
 
+import gzip
 import os
+import shutil
 import subprocess
 
 from live import LiveCase
@@ -55,6 +57,17 @@ class BadInput(LiveCase):
         with open(self.path("other.zst"), "wb") as file:
             subprocess.run(["zstd", "-qc"], input=b"other" * 1000, stdout=file, check=True)
         self.refused(self.path("other.zst"), "other.zst")
+
+    def test_pprof_files_are_known_by_name_and_by_content(self):
+        os.mkdir(self.path("out"))
+        pprof, other = self.path("out/app.host.cpu.pb.gz"), self.path("other")
+        with open(pprof, "wb") as file:
+            file.write(gzip.compress(b"pprof"))
+        shutil.copy(pprof, other)
+        self.refused(pprof, "not a profc profile", f"hint: it is a pprof file: go tool pprof -top {pprof}\n")
+        self.refused(other, "not a profc profile", "hint: it is a gzip file, ", "go tool pprof")
+        self.refused(self.path("out"), "is a directory, not a profile",
+                     f"hint: it has pprof files: go tool pprof -top {pprof}\n")
 
     def test_unreadable_file(self):
         with open(self.path("secret"), "wb") as file:
