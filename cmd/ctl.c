@@ -2,6 +2,7 @@
 /* profc ctl: speaks with a flight recorder by its directory. */
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,14 @@ static const struct option_row rows[] = {
 	 .help = "with list: JSON output"},
 	OPTIONS_END,
 };
+
+/* A recorder, or the directory that it makes, is missing. */
+static int no_recorder(const struct ctl_args *args, struct err *err)
+{
+	if (err->code == ERR_NOT_FOUND || err->sys_errno == ENOENT)
+		err_hint(err, "profc attach -p PID --keep 60s -o %s", args->directory);
+	return fail_with(err);
+}
 
 /* --- list --- */
 
@@ -117,7 +126,7 @@ static int list(const struct ctl_args *args)
 
 	if (!entries) {
 		err_sys(&err, "cannot read the directory %s", args->directory);
-		return fail_with(&err);
+		return no_recorder(args, &err);
 	}
 	closedir(entries);
 	keep_files_read(&files, args->directory);
@@ -191,15 +200,20 @@ static int connect_and_ask(const struct ctl_args *args)
 	int fd, status = keep_socket_connect(args->directory, &fd, &err);
 
 	if (status < 0)
-		return fail_with(&err);
+		return no_recorder(args, &err);
 	status = ask(args, fd, &err);
 	close(fd);
 	return status < 0 ? fail_with(&err) : EXIT_DONE;
 }
 
+static bool is_action(const char *word)
+{
+	return strcmp(word, "list") == 0 || strcmp(word, "dump") == 0 || strcmp(word, "stop") == 0;
+}
+
 static int check_words(struct ctl_args *args, int nr, char *const *words, struct err *err)
 {
-	bool is_dump;
+	bool is_dump = nr > 1 && strcmp(words[1], "dump") == 0;
 
 	if (nr < 2 || !*words[0]) {
 		err_set(err, ERR_INVALID, "a directory and what to do are required");
@@ -208,10 +222,13 @@ static int check_words(struct ctl_args *args, int nr, char *const *words, struct
 	}
 	args->directory = words[0];
 	args->action = words[1];
-	is_dump = strcmp(args->action, "dump") == 0;
-	if (!is_dump && strcmp(args->action, "list") != 0 && strcmp(args->action, "stop") != 0) {
+	if (!is_action(args->action)) {
 		err_set(err, ERR_INVALID, "'%s' is neither list, dump nor stop", args->action);
-		err_hint(err, "the directory comes first: profc ctl DIR list");
+		if (is_action(args->directory))
+			err_hint(err, "the directory comes first: profc ctl %s %s", args->action,
+				 args->directory);
+		else
+			err_hint(err, "profc ctl DIR list, or dump, or stop");
 		return ERR_INVALID;
 	}
 	if (nr > (is_dump ? 3 : 2))

@@ -340,71 +340,122 @@ static int open_spans(const struct command *self, const struct diff_args *args,
 	return open_all(self, args, &both);
 }
 
-/* How many words stand behind a "--", which parts old runs from new ones; -1: there is none. */
-static int nr_behind_dashes(int argc, char *const *argv)
+/* Profiles and times, in the order of the command line. */
+struct words {
+	char **at;
+	int nr, nr_behind; /* those after a "--", which divides old runs from new ones; -1: none */
+};
+
+static int find_dashes(int argc, char *const *argv)
 {
-	for (int i = 1; i < argc; i++)
-		if (strcmp(argv[i], "--") == 0)
-			return argc - i - 1;
-	return -1;
+	int i = 1;
+
+	while (i < argc && strcmp(argv[i], "--") != 0)
+		i++;
+	return i;
+}
+
+/* The first option after the "--", where times may begin with a minus. */
+static int find_late_option(int argc, char *const *argv, int dashes)
+{
+	int i = dashes + 1;
+
+	while (i < argc && (argv[i][0] != '-' || !argv[i][1] || filter_options_is_range(argv[i])))
+		i++;
+	return i < argc ? i : argc;
+}
+
+/* Options may stand before the "--" and at the end. Takes the "--" out of argv. */
+static int parse(struct diff_args *args, int argc, char **argv, struct words *words,
+		 struct err *err)
+{
+	int dashes = find_dashes(argc, argv), late = find_late_option(argc, argv, dashes);
+	int first, nr_late = argc - late, rest = nr_late + 1;
+	int status = options_parse(rows, args, dashes, argv, false, &first, err);
+
+	if (status == 0 && nr_late)
+		status = options_parse(rows, args, nr_late + 1, argv + late - 1, false, &rest, err);
+	if (status < 0)
+		return status;
+	if (rest <= nr_late) {
+		err_set(err, ERR_INVALID, "unexpected argument '%s'", argv[late - 1 + rest]);
+		err_hint(err, "new runs follow the -- at once, before further options");
+		return ERR_INVALID;
+	}
+	words->nr_behind = dashes < argc ? late - dashes - 1 : -1;
+	words->nr = dashes - first + (dashes < argc ? words->nr_behind : 0);
+	words->at = argv + first;
+	if (dashes < argc) {
+		memmove(argv + first + 1, argv + first, (size_t)(dashes - first) * sizeof(*argv));
+		words->at++;
+	}
+	return 0;
 }
 
 /* Two times of one profile: [FILE] --time A..B -- C..D. */
-static bool are_spans(char *const *words, int nr_words, int nr_behind)
+static bool are_spans(const struct words *words)
 {
-	return nr_behind == 1 && nr_words >= 1 && nr_words <= 2 &&
-	       filter_options_is_range(words[nr_words - 1]);
+	return words->nr_behind == 1 && words->nr <= 2 &&
+	       filter_options_is_range(words->at[words->nr - 1]);
 }
 
 /* The filters of both, for the one profile of that name. */
-static int take_spans(const struct diff_args *args, char *const *words, int nr_words,
-		      struct sides *sides, struct err *err)
+static int take_spans(const struct diff_args *args, const struct words *words, struct sides *sides,
+		      struct err *err)
 {
-	const char *span = words[nr_words - 1];
+	const char *span = words->at[words->nr - 1];
 	struct filter_options late = args->filter;
 
 	if (!args->filter.time)
 		return err_set(err, ERR_INVALID,
 			       "'-- %s' needs --time A..B, which it is compared with", span);
-	if (strcmp(words[0], "-") == 0)
+	if (strcmp(words->at[0], "-") == 0)
 		return err_set(err, ERR_INVALID,
 			       "two times of a profile cannot be read from standard input");
 	late.time = span;
-	sides->nr = nr_words > 1;
+	sides->nr = words->nr > 1;
 	return filter_options_apply(&late, &sides->new_filter, err);
 }
 
 /* The number of old ones. */
-static int check_words(int nr_words, int nr_behind, size_t *nr_old, struct err *err)
+static int check_words(const struct words *words, size_t *nr_old, struct err *err)
 {
-	if (nr_behind > 0 && nr_words > nr_behind) {
-		*nr_old = (size_t)(nr_words - nr_behind);
+	const char *first_behind =
+		words->nr_behind > 0 ? words->at[words->nr - words->nr_behind] : "";
+
+	if (filter_options_is_range(first_behind)) {
+		err_set(err, ERR_INVALID, "two times are of one profile, which is named before");
+		err_hint(err, "for example: profc diff FILE --time -60s..-10s -- -10s..");
+		return ERR_INVALID;
+	}
+	if (words->nr_behind > 0 && words->nr > words->nr_behind) {
+		*nr_old = (size_t)(words->nr - words->nr_behind);
 		return 0;
 	}
 	*nr_old = 1;
-	if (nr_words == 2 && nr_behind != 0)
+	if (words->nr == 2 && words->nr_behind != 0)
 		return 0;
 	err_set(err, ERR_INVALID, "two profiles are required, the old and the new one");
-	err_hint(err, nr_words > 2 ? "several runs are compared so: profc diff OLD... -- NEW..."
-				   : "for example: profc diff profc.data.old profc.data; or two "
-				     "times of one: profc diff FILE --time -60s..-10s -- -10s..");
+	err_hint(err, words->nr > 2 ? "several runs are compared so: profc diff OLD... -- NEW..."
+				    : "for example: profc diff profc.data.old profc.data; or two "
+				      "times of one: profc diff FILE --time -60s..-10s -- -10s..");
 	return ERR_INVALID;
 }
 
-static int take_words(struct diff_args *args, char *const *words, int nr_words, int nr_behind,
-		      struct sides *sides, struct err *err)
+static int take_words(struct diff_args *args, const struct words *words, struct sides *sides,
+		      struct err *err)
 {
 	int status = filter_options_apply(&args->filter, &sides->old_filter, err);
 
 	if (status)
 		return status;
 	sides->new_filter = sides->old_filter;
-	sides->paths = (const char *const *)words;
-	sides->nr = (size_t)nr_words;
-	args->are_spans = are_spans(words, nr_words, nr_behind);
+	sides->paths = (const char *const *)words->at;
+	sides->nr = (size_t)words->nr;
+	args->are_spans = are_spans(words);
 	if (args->are_spans)
-		return take_spans(args, words, nr_words, sides, err);
-	return check_words(nr_words, nr_behind, &sides->nr_old, err);
+		return take_spans(args, words, sides, err);
+	return check_words(words, &sides->nr_old, err);
 }
 
 static int check_keys(struct diff_args *args, struct err *err)
@@ -473,13 +524,13 @@ static int check_renames(const struct option_list *renames, struct err *err)
 static int run_diff(const struct command *self, int argc, char **argv)
 {
 	struct diff_args args = {.limit = LIMIT_NOT_GIVEN, .view = VIEW_OPTIONS_INIT};
-	int nr_behind = nr_behind_dashes(argc, argv), first_word, status;
+	struct words words = {.nr_behind = -1};
 	struct sides sides = {0};
 	struct err err = ERR_INIT;
+	int status;
 
-	if (options_parse(rows, &args, argc, argv, false, &first_word, &err) ||
-	    take_words(&args, argv + first_word, argc - first_word, nr_behind, &sides, &err) ||
-	    check_keys(&args, &err) || check_output(&args, argc - first_word, &err) ||
+	if (parse(&args, argc, argv, &words, &err) || take_words(&args, &words, &sides, &err) ||
+	    check_keys(&args, &err) || check_output(&args, words.nr, &err) ||
 	    check_rates(&args, &err) || check_renames(&args.renames, &err))
 		status = usage_error(self, &err);
 	else if (args.are_spans)

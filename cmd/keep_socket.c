@@ -242,9 +242,7 @@ void keep_socket_answer(int client, const char *format, ...)
 
 static int no_recorder(const char *path, const char *why, struct err *err)
 {
-	err_set(err, ERR_NOT_FOUND, "no recorder writes to %s%s", path, why);
-	err_hint(err, "profc attach -p PID --keep 60s -o %s", path);
-	return ERR_NOT_FOUND;
+	return err_set(err, ERR_NOT_FOUND, "no recorder writes to %s%s", path, why);
 }
 
 static int refuse_owner(const char *path, uid_t user, struct err *err)

@@ -41,7 +41,8 @@ int weighed_open(struct weighed *weighed, const struct command *command,
 		weights_free(weighed->weights);
 		weighed->weights = weights_new(weighed->selection, METRIC_CPU);
 	}
-	if (weighed->weights->total.weight > 0 || request->or_nothing ||
+	if (weighed->weights->total.weight > 0 ||
+	    (request->or_nothing && selection_elapsed_ns(weighed->selection) > 0) ||
 	    (request->of_leaks && tally_blocks(&weighed->weights->total) > 0) ||
 	    (request->or_counts && !metric_is_memory(request->metric) &&
 	     counts_are_any(weighed->weights->counts)))

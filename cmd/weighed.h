@@ -29,7 +29,7 @@ struct weigh_request {
 	bool fold_inlines;
 	bool with_kernel; /* functions of the kernel in stacks */
 	bool with_native; /* all native functions of interpreters in stacks */
-	bool or_nothing;  /* filters may leave nothing */
+	bool or_nothing;  /* filters may leave nothing of a time that was recorded */
 	bool or_counts;	  /* exact counts are enough, without samples */
 	bool of_leaks;	  /* filters are of leaks: the metric only says that it is of memory */
 	bool or_cpu;	  /* METRIC_CPU in its place if there is nothing of the metric */

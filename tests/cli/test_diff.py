@@ -257,6 +257,17 @@ class Diff(unittest.TestCase):
         done = profc("diff", "--time", "..3s", "--", "3s..", cwd=self.directory)
         self.assertIn("comparing rates", done.stdout)
 
+    def test_options_may_follow_the_new_side(self):
+        old, new = self.paths["old"], self.paths["new"]
+        for before, behind in (([new, "--time", "..3s"], ["3s.."]), ([old, old], [new, new])):
+            for options in (["--width", "80"], ["-n2", "--all"], ["--json", "-m", "wall"]):
+                self.assertEqual(profc("diff", *before, "--", *behind, *options).stdout,
+                                 profc("diff", *options, *before, "--", *behind).stdout)
+        for words, reason in ((["--nope"], "unknown option '--nope'"),
+                              (["-n", "2", new], f"unexpected argument '{new}'")):
+            done = profc("diff", old, "--", new, *words, status=2)
+            self.assertIn(reason, done.stderr)
+
     def test_wrong_times(self):
         path = self.paths["new"]
         for words, reason in (
@@ -266,11 +277,15 @@ class Diff(unittest.TestCase):
             ([path, "--html", "--time", "..3s", "--", "3s.."], "--html is of two profiles"),
             ([path, "--fail-above", "5", "--time", "..3s", "--", "3s.."], "--fail-above"),
             (["--compare", "rates", "-m", "alloc", path, path], "rates is of times"),
+            (["--time", "..3s", "--", "3s..", path], "two times are of one profile"),
+            ([path, "--time", "..3s", "--", "3s..4s", "4s.."], "two times are of one profile"),
         ):
             self.assertIn(reason, profc("diff", *words, status=2).stderr.splitlines()[0])
         done = profc("diff", path, "--time", "-3s..-1s", "--", "-1s..", status=1)
         self.assertIn("the recording has none", done.stderr)
         self.assertIn("hint: files that a flight recorder writes", done.stderr)
+        done = profc("diff", path, "--time", "..3s", "--", "900s..", status=1)
+        self.assertIn("hint: the recording is over after ", done.stderr)
 
     def test_wrong_usage(self):
         for words in (["--by", "pid", old := self.paths["old"], old],

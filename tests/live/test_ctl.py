@@ -223,7 +223,7 @@ class Ctl(LiveCase):
             ([], "a directory and what to do"),
             ([path], "a directory and what to do"),
             ([path, "start"], "'start' is neither list, dump nor stop"),
-            (["dump", path], "is neither list, dump nor stop"),
+            (["dump", path], f"profc ctl {path} dump"),
             ([path, "stop", "now"], "unexpected argument 'now'"),
             ([path, "dump", "a", "b"], "unexpected argument 'b'"),
             ([path, "dump", 201 * "x"], "a label has at most 200"),
@@ -234,6 +234,8 @@ class Ctl(LiveCase):
         for words in ("list", "dump", "stop"):
             done = self.ctl(self.path("missing"), words, status=1)
             self.assertIn("No such file", done.stderr)
+            self.assertIn(f"hint: profc attach -p PID --keep 60s -o {self.path('missing')}\n",
+                          done.stderr)
             make_profile(self.path("file"), 10, 5, 1)
             self.assertIn("Not a directory", self.ctl(self.path("file"), words, status=1).stderr)
 
