@@ -76,9 +76,9 @@ const struct option_row record_option_rows[] = {
 	 .name = "trigger",
 	 .argument = "T",
 	 .offset = AT(keep.triggers),
-	 .help = "signal, control, exit, cpu>PCT%/TIME, rss>SIZE, stall>TIME, runq>PCT%/TIME, "
-		 "mark:NAME>TIME, crash; repeatable (SIGUSR2 and 'dump LABEL' by --control always "
-		 "are)"},
+	 .help = "write it upon exit, crash, 'cpu>PCT%/TIME', 'rss>SIZE', 'stall>TIME', "
+		 "'runq>PCT%/TIME' or 'mark:NAME>TIME', in quotes; repeatable (always: SIGUSR2, "
+		 "'profc ctl DIR dump', and 'dump LABEL' of --control)"},
 	{.type = OPTION_UINT,
 	 .name = "limit",
 	 .argument = "N",

@@ -125,10 +125,12 @@ static int check_options(const struct record_options *options, struct err *err)
 	if (!keep->span_ns) {
 		if (!keep->triggers.nr && !keep->limit && !keep->max_bytes)
 			return 0;
-		return err_set(err, ERR_INVALID, "%s needs --keep TIME",
-			       keep->triggers.nr ? "--trigger"
-			       : keep->limit	 ? "--limit"
-						 : "--keep-size");
+		err_set(err, ERR_INVALID, "%s needs --keep TIME",
+			keep->triggers.nr ? "--trigger"
+			: keep->limit	  ? "--limit"
+					  : "--keep-size");
+		err_hint(err, "for example --keep 60s: the minute before each trigger is written");
+		return ERR_INVALID;
 	}
 	if (options->count.no_cpu)
 		return refuse_with("--no-cpu", err);

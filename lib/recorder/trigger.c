@@ -27,20 +27,21 @@ typedef bool trigger_test(const struct triggers *triggers, const struct trigger 
 static trigger_test has_cpu, has_rss, is_stalled, has_runq, is_long_phase;
 
 static const struct {
-	const char *name, *syntax;
+	const char *name, *syntax, *example; /* NULL: it has the name alone */
 	enum trigger_form form;
 	trigger_test *test; /* NULL: it is an event, which the caller sees */
 	bool is_read;	    /* the test is of readings */
 } kinds[TRIGGER_KIND_COUNT] = {
-	[TRIGGER_SIGNAL] = {"signal", "signal", FORM_NOTHING, NULL, false},
-	[TRIGGER_CONTROL] = {"control", "control", FORM_NOTHING, NULL, false},
-	[TRIGGER_EXIT] = {"exit", "exit", FORM_NOTHING, NULL, false},
-	[TRIGGER_CPU] = {"cpu", "cpu>PCT%/TIME", FORM_SHARE, has_cpu, true},
-	[TRIGGER_RSS] = {"rss", "rss>SIZE", FORM_SIZE, has_rss, true},
-	[TRIGGER_STALL] = {"stall", "stall>TIME", FORM_SPAN, is_stalled, true},
-	[TRIGGER_RUNQ] = {"runq", "runq>PCT%/TIME", FORM_SHARE, has_runq, true},
-	[TRIGGER_MARK] = {"mark", "mark:NAME>TIME", FORM_PHASE, is_long_phase, false},
-	[TRIGGER_CRASH] = {"crash", "crash", FORM_NOTHING, NULL, false},
+	[TRIGGER_SIGNAL] = {"signal", "signal", NULL, FORM_NOTHING, NULL, false},
+	[TRIGGER_CONTROL] = {"control", "control", NULL, FORM_NOTHING, NULL, false},
+	[TRIGGER_EXIT] = {"exit", "exit", NULL, FORM_NOTHING, NULL, false},
+	[TRIGGER_CPU] = {"cpu", "cpu>PCT%/TIME", "cpu>180%/5s", FORM_SHARE, has_cpu, true},
+	[TRIGGER_RSS] = {"rss", "rss>SIZE", "rss>2G", FORM_SIZE, has_rss, true},
+	[TRIGGER_STALL] = {"stall", "stall>TIME", "stall>2s", FORM_SPAN, is_stalled, true},
+	[TRIGGER_RUNQ] = {"runq", "runq>PCT%/TIME", "runq>50%/5s", FORM_SHARE, has_runq, true},
+	[TRIGGER_MARK] = {"mark", "mark:NAME>TIME", "mark:sorting>200ms", FORM_PHASE, is_long_phase,
+			  false},
+	[TRIGGER_CRASH] = {"crash", "crash", NULL, FORM_NOTHING, NULL, false},
 };
 
 /* Samples come once a second. */
@@ -256,19 +257,25 @@ void triggers_append_syntax(struct buf *out)
 
 static int refuse(const struct trigger *trigger, const char *why, struct err *err)
 {
+	const char *syntax = kinds[trigger->kind].syntax, *example = kinds[trigger->kind].example;
+
 	err_set(err, ERR_INVALID, "trigger '%s': %s", trigger->text, why);
-	err_hint(err, "it has the form %s", kinds[trigger->kind].syntax);
+	if (example)
+		err_hint(err, "it has the form %s, in quotes for the shell: --trigger '%s'", syntax,
+			 example);
+	else
+		err_hint(err, "it has the form %s", syntax);
 	return ERR_INVALID;
 }
 
 static int parse_span(struct trigger *trigger, const char *text, struct err *err)
 {
 	if (duration_parse(text, &trigger->span_ns, NULL) < 0 || !trigger->span_ns)
-		return refuse(trigger, "its time is not one such as 5s or 200ms", err);
+		return refuse(trigger, "its time must be one such as 5s or 200ms", err);
 	if (trigger->kind == TRIGGER_MARK)
 		return 0;
 	if (trigger->span_ns < WINDOW_NS_MIN || trigger->span_ns > WINDOW_NS_MAX)
-		return refuse(trigger, "its time is not between 1s and 10m", err);
+		return refuse(trigger, "its time must be from 1s to 10m", err);
 	return 0;
 }
 
@@ -278,7 +285,7 @@ static int parse_share(struct trigger *trigger, const char *text, struct err *er
 	double percent = strtod(text, &end);
 
 	if (end == text || strncmp(end, "%/", 2) != 0 || !(percent > 0) || percent > 1e9)
-		return refuse(trigger, "its threshold is not one such as 180%/5s", err);
+		return refuse(trigger, "its threshold must be a percentage with a time", err);
 	trigger->threshold = percent / 100;
 	return parse_span(trigger, end + 2, err);
 }
@@ -288,7 +295,7 @@ static int parse_size(struct trigger *trigger, const char *text, struct err *err
 	uint64_t nr_bytes;
 
 	if (size_parse(text, &nr_bytes) < 0)
-		return refuse(trigger, "its size is not one such as 500M or 2G", err);
+		return refuse(trigger, "its size must be one such as 500M or 2G", err);
 	trigger->threshold = (double)nr_bytes;
 	return 0;
 }
@@ -299,7 +306,7 @@ static int parse_phase(struct trigger *trigger, const char *text, struct err *er
 	const char *over = strrchr(text, '>');
 
 	if (*text != ':' || !over || over == text + 1)
-		return refuse(trigger, "it names no mark and no time", err);
+		return refuse(trigger, "it must name a mark and a time", err);
 	trigger->mark = xstrndup(text + 1, (size_t)(over - text - 1));
 	return parse_span(trigger, over + 1, err);
 }
@@ -338,7 +345,7 @@ static enum trigger_kind kind_of(const char *text, size_t length)
 
 int triggers_add(struct triggers *triggers, const char *text, struct err *err)
 {
-	size_t length = strcspn(text, ">:");
+	size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz");
 	struct trigger trigger = {.kind = kind_of(text, length)};
 	struct buf syntax = {0};
 	int status;

@@ -80,6 +80,11 @@ TEST(recorder_trigger, other_texts_are_refused_with_the_form_that_is_right)
 		{"signal>2s", "it has the form signal"},
 		{"exit:", "it has the form exit"},
 		{"cpu", "it has the form cpu>PCT%/TIME"},
+		{"cpu80", "it has the form cpu>PCT%/TIME"},
+		{"cpu=80%/5s", "it has the form cpu>PCT%/TIME"},
+		{"cpu > 80%/5s", "it has the form cpu>PCT%/TIME"},
+		/* A shell has taken the rest for a file. */
+		{"rss", "in quotes for the shell: --trigger 'rss>2G'"},
 		{"cpu>", "cpu>PCT%/TIME"},
 		{"cpu>180", "cpu>PCT%/TIME"},
 		{"cpu>180%", "cpu>PCT%/TIME"},
