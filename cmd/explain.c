@@ -6,6 +6,7 @@
 #include "cmd/command.h"
 #include "cmd/pager.h"
 #include "cmd/profile_options.h"
+#include "cmd/trigger_hint.h"
 #include "cmd/view_options.h"
 #include "profile/fold_scripts.h"
 #include "profile/prepare.h"
@@ -36,6 +37,8 @@ static int explain(const struct explain_args *args)
 		return status;
 	profile_prepare(profile);
 	profile_fold_scripts(profile);
+	if (!args->json)
+		trigger_hint_print(profile, args->input);
 	verdict = verdict_of_profile(profile);
 	pager_begin(&pager, !args->json && !args->view.no_pager);
 	if (args->json)

@@ -48,8 +48,7 @@
 #define TABLES_HARD 4
 #define YOUNG_NS    NS_PER_SEC
 /* How often the size of the tables is looked at. */
-#define LOOK_MS		     1000
-#define PROFILE_TRIGGER_MARK "trigger:"
+#define LOOK_MS 1000
 
 /* A profile that is to be written. */
 struct keep_dump {

@@ -23,6 +23,7 @@
 #include "cmd/filter_options.h"
 #include "cmd/pager.h"
 #include "cmd/profile_options.h"
+#include "cmd/trigger_hint.h"
 #include "cmd/view_options.h"
 #include "cmd/weighed.h"
 #include "profile/fold_scripts.h"
@@ -622,6 +623,12 @@ static int browse(const struct command *self, const struct report_request *reque
 	return report_text(self, request, weighed, form);
 }
 
+/* Is it the first look at a profile? */
+static bool is_plain_text(const struct report_request *request, const struct report_form *form)
+{
+	return request->kind == REPORT_FLAT && request->is_plain && !form->json && !form->csv;
+}
+
 static int report(const struct command *self, const struct report_request *request,
 		  const struct report_form *form)
 {
@@ -631,6 +638,8 @@ static int report(const struct command *self, const struct report_request *reque
 
 	if (status == EXIT_DONE && flat_keys_find(&request->keys, weighed.profile, &err))
 		status = fail_with(&err);
+	if (status == EXIT_DONE && is_plain_text(request, form) && is_of_all(weighed.selection))
+		trigger_hint_print(weighed.profile, request->weigh.input);
 	if (status == EXIT_DONE)
 		status = form->may_browse && browser_is_possible()
 				 ? browse(self, request, &weighed, form)

@@ -444,6 +444,22 @@ uint64_t profile_counter(const struct profile *profile, const char *name)
 	return 0;
 }
 
+const char *profile_trigger(const struct profile *profile)
+{
+	static const char prefix[] = PROFILE_TRIGGER_MARK;
+	uint64_t at_ns = profile_counter(profile, "trigger_ns");
+
+	/* If several are at the end, the last one is the file's. */
+	for (size_t i = profile->nr_marks; i-- > 0;) {
+		const char *text = profile_str(profile, profile->marks[i].text);
+
+		if (profile->marks[i].time_ns == at_ns &&
+		    strncmp(text, prefix, sizeof(prefix) - 1) == 0)
+			return text + sizeof(prefix) - 1;
+	}
+	return NULL;
+}
+
 bool profile_is_resolved(const struct profile *profile)
 {
 	return profile->symbols.nr_modules > 0;

@@ -387,6 +387,8 @@ const struct profile_listing *profile_find_listing(const struct profile *profile
 /* Set a counter; counters that exist are overwritten. */
 void profile_set_counter(struct profile *profile, const char *name, uint64_t value);
 uint64_t profile_counter(const struct profile *profile, const char *name); /* 0 when absent */
+/* The trigger upon which a flight recorder has written it, such as "cpu>180%/5s"; NULL: none. */
+const char *profile_trigger(const struct profile *profile);
 void profile_add_command_word(struct profile *profile, const char *word);
 /*
  * Append the subject of the recording, raw: the words of the command joined by spaces; for an

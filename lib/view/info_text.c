@@ -116,27 +116,10 @@ static void print_when(struct info *info)
 	fact(info, "recorded");
 }
 
-/* The trigger of a file of a flight recorder; NULL: it has none. */
-static const char *trigger_of(const struct profile *profile)
-{
-	static const char prefix[] = PROFILE_TRIGGER_MARK;
-	uint64_t at_ns = profile_counter(profile, "trigger_ns");
-
-	/* If several are at the end, the last one is the file's. */
-	for (size_t i = profile->nr_marks; i-- > 0;) {
-		const char *text = profile_str(profile, profile->marks[i].text);
-
-		if (profile->marks[i].time_ns == at_ns &&
-		    strncmp(text, prefix, sizeof(prefix) - 1) == 0)
-			return text + sizeof(prefix) - 1;
-	}
-	return NULL;
-}
-
 /* Was the file written by a trigger that is none of the end? */
 static bool is_written_meanwhile(const struct profile *profile)
 {
-	const char *trigger = trigger_of(profile);
+	const char *trigger = profile_trigger(profile);
 
 	return trigger && strncmp(trigger, "exit", 4) != 0 && strncmp(trigger, "crash", 5) != 0;
 }
@@ -217,7 +200,7 @@ static void print_frequency(struct info *info)
 static void print_trigger(struct info *info)
 {
 	const struct profile *profile = info->profile;
-	const char *trigger = trigger_of(profile);
+	const char *trigger = profile_trigger(profile);
 	uint64_t at_ns = profile_counter(profile, "trigger_ns");
 
 	if (!trigger)
