@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/sink.h"
@@ -15,6 +16,9 @@
 #include "push/labels.h"
 #include "push/request.h"
 #include "push/spool.h"
+
+/* Letters of a process name. */
+#define COMM_MAX 15
 
 /* --- labels --- */
 
@@ -31,16 +35,36 @@ static const struct profile_process *program_of(const struct profile *profile)
 	return profile->nr_processes ? &profile->processes[0] : NULL;
 }
 
+/* As reports name it, and ps(1): the file may be one that several names lead to. */
+static const char *name_of(const struct profile *profile, const struct profile_process *program)
+{
+	const char *name = profile_str(profile, program->name);
+	const char *file = base_name(profile_str(profile, program->exe));
+
+	/* The kernel keeps no more of a name. */
+	return strlen(name) == COMM_MAX && strncmp(name, file, COMM_MAX) == 0 ? file : name;
+}
+
+/* As files of a flight recorder are named: by the command, or else by the first process. */
 static const char *service_of(const struct profile *profile)
 {
 	const struct profile_process *program = program_of(profile);
-	const char *exe = program ? profile_str(profile, program->exe) : "";
+	const char *name = "";
 
-	if (*exe)
-		return base_name(exe);
-	if (profile->meta.nr_command)
-		return base_name(profile_str(profile, profile->meta.command[0]));
-	return "unknown";
+	if (!profile->meta.attached && profile->meta.nr_command)
+		name = base_name(profile_str(profile, profile->meta.command[0]));
+	else if (program)
+		name = name_of(profile, program);
+	return *name ? name : "unknown";
+}
+
+/* shop of shop.service, also in a slice. */
+static char *service_of_unit(const char *unit)
+{
+	const char *name = base_name(unit), *suffix = strstr(name, ".service");
+
+	return suffix && !suffix[strlen(".service")] ? xstrndup(name, (size_t)(suffix - name))
+						     : xstrdup(name);
 }
 
 static void append_version(struct buf *hex, const struct profile *profile)
@@ -61,14 +85,15 @@ static void append_version(struct buf *hex, const struct profile *profile)
 }
 
 int push_files_label(const struct push_target *target, const struct profile *profile,
-		     struct push_labels *labels, struct err *err)
+		     const char *unit, struct push_labels *labels, struct err *err)
 {
 	const struct option_list *own = &target->options->labels;
+	cleanup_free char *service = unit ? service_of_unit(unit) : xstrdup(service_of(profile));
 	struct buf version = {0};
 	int status = 0;
 
 	append_version(&version, profile);
-	push_labels_set(labels, PUSH_LABEL_SERVICE, service_of(profile), NULL);
+	push_labels_set(labels, PUSH_LABEL_SERVICE, service, NULL);
 	push_labels_set(labels, "hostname", profile_str(profile, profile->meta.hostname), NULL);
 	push_labels_set(labels, "version", buf_str(&version), NULL);
 	buf_release(&version);

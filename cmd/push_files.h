@@ -13,11 +13,12 @@ struct push_spool;
 struct push_target;
 
 /*
- * The profile's labels: the name of its program, the host, and the build-id as version; then the
- * user's, which can remove them. Released with push_labels_release().
+ * The profile's labels: the name of its service, the host, and the build-id as version; then the
+ * user's, which can remove them. `unit` is that of --unit, or NULL. Released with
+ * push_labels_release().
  */
 int push_files_label(const struct push_target *target, const struct profile *profile,
-		     struct push_labels *labels, struct err *err);
+		     const char *unit, struct push_labels *labels, struct err *err);
 /*
  * Add the files of a resolved profile to the spool: of the options' metric, or if `all` of CPU
  * time, waits, memory and counters, as far as they were recorded. ERR_EMPTY: it has nothing of

@@ -106,7 +106,7 @@ static int push_through(const struct push_transport *transport, const struct pus
 
 	if (status)
 		return fail_with(&err);
-	status = push_files_label(target, profile, &labels, &err);
+	status = push_files_label(target, profile, NULL, &labels, &err);
 	if (!status)
 		status = push_files_add(spool, target, profile, options, all, &labels, &err);
 	push_labels_release(&labels);

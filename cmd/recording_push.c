@@ -251,10 +251,12 @@ static int add_metrics(struct recording_push *push, const struct profile *profil
 
 static int add_files(struct recording_push *push, const struct profile *profile, struct err *err)
 {
+	const struct option_list *units = &push->options->select.units;
 	int status = 0;
 
 	if (!push->has_labels)
-		status = push_files_label(&push->target, profile, &push->labels, err);
+		status = push_files_label(&push->target, profile,
+					  units->nr ? units->values[0] : NULL, &push->labels, err);
 	push->has_labels |= status == 0;
 	return status == 0 ? add_metrics(push, profile, err) : status;
 }

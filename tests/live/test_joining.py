@@ -288,6 +288,20 @@ class Units(LiveCase):
             with self.subTest(group):
                 self.record_group(group)
 
+    def test_what_is_pushed_has_the_name_of_the_unit(self):
+        group = next((group for group in map(self.group, self.TOPS) if group), None)
+        if not group:
+            self.skipTest("no control group can be made here")
+        name = os.path.basename(group).removesuffix(".service")
+        out = self.path("out/")
+        with subprocess.Popen(
+            [PROFC, "attach", "-q", "--unit", f"{name}.slice/{name}.service", "--every", "1s",
+             "--push", out, "-d", "3s"]
+        ) as recorder:
+            self.run_in(group, 1500)
+            self.assertEqual(recorder.wait(timeout=60), 0)
+        self.assertEqual({file.split(".")[0] for file in os.listdir(out)}, {name})
+
     def record_group(self, group):
         name = os.path.basename(group).removesuffix(".service")
         units = (name, f"{name}.slice", f"{name}.slice/{name}.service")

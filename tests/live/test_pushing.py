@@ -4,6 +4,7 @@
 import collections
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -67,6 +68,23 @@ class Directories(Pushing):
         self.assertJoined(pprofs)
         counters = Recording(dumps).info()
         self.assertRegex(counters, r"\d+ +profiles delivered by --push\n +0 +profiles that could")
+
+    def services(self, path):
+        return {name.split(".")[0] for name in os.listdir(path)}
+
+    def test_have_the_name_of_the_command_whatever_its_file(self):
+        link, other = self.path("server"), self.path("a_name_of_more_than_15_letters")
+        os.symlink(build("spin_leaf"), link)
+        shutil.copy(build("spin_leaf"), other)
+        self.push(out := self.path("recorded/"), argv=[link, "300"])
+        self.assertEqual(self.services(out), {"server"})
+        for path in (link, other):
+            name = os.path.basename(path)
+            with subprocess.Popen([path, "60000"]) as target:
+                profc("attach", "-p", target.pid, "--every", "1s", "--push",
+                      out := self.path(f"attached_{name}/"), "-d", "1s", env=self.environment)
+                target.kill()
+            self.assertEqual(self.services(out), {name})
 
     def test_need_no_recorder(self):
         out = self.path("out/")
