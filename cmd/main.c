@@ -113,25 +113,24 @@ static int unknown(const char *what, const char *name)
 	return EXIT_USAGE;
 }
 
+/* It fits on a terminal of 24 lines. */
 static void append_help(struct buf *out)
 {
-	buf_append_str(out,
-		       "usage: profc COMMAND [OPTIONS] [ARGUMENT...]\n"
-		       "       profc --help | --version [-v] | help COMMAND\n"
-		       "\n"
-		       "Where does the time of a program go? profc samples the stacks of any\n"
-		       "native Linux process you may trace, without changing or restarting it.\n"
-		       "\n"
-		       "Commands:\n");
+	buf_append_str(
+		out,
+		"usage: profc COMMAND [OPTIONS] [ARGUMENT...] | help COMMAND | --version [-v]\n"
+		"\n"
+		"Shows where the time of any native Linux program goes, without changing it:\n");
 	for (const struct command *const *command = commands; *command; command++)
 		buf_printf(out, "  %-11s %s\n", (*command)->name, (*command)->summary);
-	buf_append_str(out, "\n"
-			    "First steps:\n"
-			    "  profc record ./program      record a profile into profc.data\n"
-			    "  profc report                show where its time went, by function\n"
-			    "  profc annotate FUNCTION     show the cost of each source line\n"
-			    "\n"
-			    "'profc COMMAND --help' lists the options; profc(1) is the manual.\n");
+	buf_append_str(
+		out,
+		"\n"
+		"First steps ('profc COMMAND --help' lists the options; profc(1) is the manual):\n"
+		"  profc record ./program            then 'profc report': its time by function\n"
+		"  profc attach -p PID -d 10s        a program that runs already\n"
+		"  profc attach -p PID --keep 60s    always on: the last minute is kept, and\n"
+		"  profc ctl profc.dumps dump        written when you ask, or upon a --trigger\n");
 }
 
 static void append_command_help(const struct command *command, struct buf *out)

@@ -22,6 +22,14 @@ class Help(unittest.TestCase):
         for words in ([], ["-h"], ["help"], ["help", "help"]):
             self.assertEqual(profc(*words).stdout, text)
 
+    def test_the_first_screen_fits_and_has_the_first_steps(self):
+        lines = profc().stdout.splitlines()
+        self.assertLessEqual(len(lines), 24)
+        self.assertLessEqual(max(map(len, lines)), 79)
+        steps = "\n".join(lines[-4:])
+        for command in ("record ./program", "report", "attach -p PID -d", "--keep 60s", "ctl "):
+            self.assertIn(command, steps)
+
     def test_every_command_explains_itself(self):
         self.assertIn("export", COMMANDS)
         for command in COMMANDS:
