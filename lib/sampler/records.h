@@ -182,6 +182,12 @@ struct sampled_thread {
 	uint64_t name;	       /* hashed; 0: its stat shows another name than was published */
 };
 
+/* Does it still sleep as it did when its sleep was left without a sample? */
+static inline bool sleeps_unseen(const struct sampled_thread *thread, uint64_t pcount)
+{
+	return thread->sleep.unseen.from_ns && thread->sleep.unseen.pcount == pcount;
+}
+
 /* Which allocations are recorded: those of a span of time. */
 struct heap_session {
 	uint64_t from_ns; /* CLOCK_MONOTONIC; changed by the collector's thread, as it reads */

@@ -112,6 +112,9 @@ int visitors_start(struct sampler *sampler, struct err *err);
 void tick_run(struct visitor *visitor, uint64_t now_ns);
 void tick_last(struct visitor *visitor);
 
+/* process_clocks.c: find threads that run although they count as asleep. */
+void process_clocks_check(struct sampler *sampler);
+
 /* visiting.c: with the lock, which is released meanwhile; the thread may be gone afterwards. */
 void visit_thread(struct visitor *visitor, struct sampled_thread *thread, bool is_asleep);
 /* The bytes of its stack that are useful; also sets hints from walks in its tracee. */

@@ -23,12 +23,9 @@
 #include "syscall/traits.h"
 #include "tracee/transfer.h"
 
-#define LONGEST_DUE_NS	  NS_PER_SEC
-#define MOST_DUE_NS	  (4 * NS_PER_SEC)
-#define LONG_SLEEP_PART	  32
-#define SHORTEST_CLOCK_NS (20 * NS_PER_MS)
-#define CLOCK_EACH_NS	  (100 * NS_PER_US)
-#define CLOCK_EACH_PART	  25
+#define LONGEST_DUE_NS	NS_PER_SEC
+#define MOST_DUE_NS	(4 * NS_PER_SEC)
+#define LONG_SLEEP_PART 32
 /* The pause for a thread whose system call cannot be read. */
 #define HIDDEN_NS (50 * NS_PER_MS)
 
@@ -270,11 +267,6 @@ static void note_stat(struct sampler *sampler, struct sampled_thread *thread,
 		thread->split_read.seen = proc_cpu_split_of_stat(stat);
 	if (thread->name != name)
 		thread->name = 0;
-}
-
-static bool sleeps_unseen(const struct sampled_thread *thread, uint64_t pcount)
-{
-	return thread->sleep.unseen.from_ns && thread->sleep.unseen.pcount == pcount;
 }
 
 /* Look at a sleep without a sample, like at others, the more rarely the longer it lasts. */
@@ -605,150 +597,6 @@ static void visit_running(struct visitor *visitor)
 		visit_chosen(visitor, tick->by_cpu[own_cpu]);
 }
 
-/* Sweeps through its threads take at most this part of the time. */
-#define SWEEP_PART 16
-/* Threads run so long between two readings; a wake-up takes longer. */
-#define READ_APART_NS (100 * NS_PER_US)
-#define WAKE_UP_NS    (15 * NS_PER_US)
-/* With so many threads, the kernel takes long to sum up their clocks. */
-#define MANY_THREADS 64
-
-/* Make threads due that have run since they were seen asleep, before those that may still sleep. */
-static void sweep_threads(struct sampler *sampler, struct sampled_process *process)
-{
-	uint64_t now_ns = sampler->tick.now_ns, took_ns;
-	struct spending_begun begun = spending_begin_looks(&sampler->spending);
-	struct roster_thread *roster = process->roster->threads, *next;
-	struct proc_schedstat clocks;
-
-	for (; roster; roster = next) {
-		struct sampled_thread *thread = roster->owner;
-
-		next = roster->next;
-		if (thread->read_ns == now_ns || thread->visitor)
-			continue;
-		/* An ended thread cannot be read. */
-		if (!tracee_clocks(&roster->tracee, &clocks) ||
-		    (clocks.pcount != thread->sleep.pcount &&
-		     !sleeps_unseen(thread, clocks.pcount)))
-			due_put(sampler, thread, thread->is_active, 0);
-	}
-	took_ns = spending_add_looks(&sampler->spending, &begun);
-	governor_charge_looks(&sampler->governor, took_ns);
-	process->cpu.sweep_again_ns = now_ns + SWEEP_PART * took_ns;
-}
-
-static bool hides_time(const struct sampler *sampler, struct sampled_process *process)
-{
-	struct process_cpu *cpu = &process->cpu;
-	uint64_t known_ns = cpu->base_ns + cpu->covered_ns + cpu->handed_out_ns;
-	uint64_t hidden_ns = cpu->latest_ns > known_ns ? cpu->latest_ns - known_ns : 0;
-
-	if (process->unseen_ns == sampler->tick.now_ns || hidden_ns < cpu->known_rest_ns)
-		cpu->known_rest_ns = hidden_ns;
-	return hidden_ns >
-	       cpu->known_rest_ns + WAKE_UP_NS +
-		       min_u64(process->nr_active, sampler->session->nr_cpus) * READ_APART_NS;
-}
-
-/*
- * Reading clocks of processes that do nothing takes less than a hundredth of a CPU; at a low
- * frequency less: few ticks could sample what is found.
- */
-static uint64_t clock_pause_ns(const struct sampler *sampler, uint64_t quiet_ns)
-{
-	uint64_t each_ns =
-		max_u64(CLOCK_EACH_NS, sampler->governor.base_period_ns / CLOCK_EACH_PART);
-
-	return min_u64(quiet_ns / SLEEP_PART, SHORTEST_CLOCK_NS + sampler->processes.nr * each_ns);
-}
-
-/* Its only thread, if this tick has read it, so that nothing else is to be found; or NULL. */
-static const struct sampled_thread *only_thread_read(const struct sampler *sampler,
-						     const struct sampled_process *process)
-{
-	const struct roster_thread *only = process->roster->threads;
-	const struct sampled_thread *thread = only ? only->owner : NULL;
-
-	return thread && !process->cpu.had_threads && thread->is_chosen &&
-			       thread->read_ns == sampler->tick.now_ns
-		       ? thread
-		       : NULL;
-}
-
-static void check_process(struct sampler *sampler, struct sampled_process *process)
-{
-	struct process_cpu *cpu = &process->cpu;
-	uint64_t now_ns = sampler->tick.now_ns;
-	uint64_t former_ns = cpu->latest_ns;
-	const struct sampled_thread *only = only_thread_read(sampler, process);
-	bool is_gone;
-
-	if (only) {
-		process->is_quiet = false;
-		process->read_ns = now_ns;
-		cpu->split_seen = only->split_read.seen;
-		cpu->split_seen_ns = cpu->latest_ns =
-			max_u64(former_ns, cpu->base_ns + cpu->covered_ns);
-		book_credit(sampler, process);
-		due_queue_put(&sampler->processes, &process->due, now_ns + 1);
-		return;
-	}
-	if (process->roster->nr_threads >= MANY_THREADS)
-		process_clock_keep(&cpu->clock, process->roster->pid);
-	is_gone = !roster_process_cpu_ns(process->roster, &cpu->latest_ns);
-	if (!is_gone)
-		process->met.last_ns =
-			now_ns; /* it may be dead: it counts as met by threads alone */
-	if (cpu->latest_ns == former_ns && !is_gone) {
-		if (!process->is_quiet)
-			process->quiet_since_ns = process->read_ns;
-		process->is_quiet = true;
-		process->quiet_until_ns = process->read_ns = now_ns;
-		due_queue_put(&sampler->processes, &process->due,
-			      now_ns + 1 +
-				      clock_pause_ns(sampler, now_ns - process->quiet_since_ns));
-		return;
-	}
-	/* A process that has not run yet has no time, either. To ask all threads takes long. */
-	if (is_gone && roster_end_if_dead(sampler->roster, process->roster->pid))
-		return;
-	process->is_quiet = false;
-	process->read_ns = now_ns;
-	book_credit(sampler, process);
-	if (!is_gone) {
-		book_see_split(process);
-		book_see_rest(sampler, process, now_ns);
-	}
-	due_queue_put(&sampler->processes, &process->due, now_ns + 1);
-	if (!is_gone && (!sampler->tick.look_ns || now_ns < cpu->sweep_again_ns ||
-			 !hides_time(sampler, process)))
-		return;
-	sweep_threads(sampler, process);
-	cpu->known_rest_ns =
-		cpu->latest_ns -
-		min_u64(cpu->latest_ns, cpu->base_ns + cpu->covered_ns + cpu->handed_out_ns);
-}
-
-/*
- * Reading clocks of processes takes at most this part of a period; those for which there is no time
- * come first in the next tick.
- */
-#define CLOCKS_PART 64
-
-/* Find threads that run although they count as asleep, by the clocks of their processes. */
-static void check_processes(struct sampler *sampler)
-{
-	uint64_t until_ns = clock_monotonic_ns() + sampler->schedule.period_ns / CLOCKS_PART;
-	struct sampled_process *process;
-
-	do {
-		process = due_queue_take(&sampler->processes, sampler->tick.now_ns);
-		if (process)
-			check_process(sampler, process);
-	} while (process && clock_monotonic_ns() < until_ns);
-}
-
 static void govern(struct sampler *sampler, uint64_t now_ns)
 {
 	struct governor_load load = {.nr_cpus = (unsigned int)sampler->session->nr_cpus,
@@ -881,7 +729,7 @@ void tick_run(struct visitor *visitor, uint64_t now_ns)
 	visit_running(visitor);
 	if (sampler->leader != visitor)
 		return;
-	check_processes(sampler);
+	process_clocks_check(sampler);
 	govern(sampler, now_ns);
 	counters_publish(sampler, now_ns);
 	schedule_catch_up(&sampler->schedule, clock_monotonic_ns());
