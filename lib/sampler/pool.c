@@ -121,6 +121,13 @@ void pool_end_alarm(struct visitor *visitor)
 	visitor->has_alarm = false;
 }
 
+#define RARE_TICKS_NS (10 * NS_PER_MS)
+
+bool pool_has_rare_ticks(const struct sampler *sampler)
+{
+	return sampler->schedule.period_ns >= RARE_TICKS_NS;
+}
+
 bool pool_needs_alarm(const struct sampler *sampler, const struct sampled_thread *thread)
 {
 	const struct tick *tick = &sampler->tick;
@@ -132,7 +139,7 @@ bool pool_needs_alarm(const struct sampler *sampler, const struct sampled_thread
 	if (sampler->active.nr + sampler->threads.nr <= 1 &&
 	    sampler->schedule.period_ns <= LATE_VISIT_NS)
 		return false;
-	return sampler->session->top_priority ||
+	return pool_has_rare_ticks(sampler) || sampler->session->top_priority ||
 	       roster_nr_runnable(sampler->roster) > tick->nr_cpus + 1;
 }
 

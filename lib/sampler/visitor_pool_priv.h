@@ -35,10 +35,16 @@ bool pool_hand_over(struct visitor *visitor);
  */
 void pool_unbind(struct visitor *visitor);
 /*
+ * Are ticks so rare that an idle visitor, to be soon enough for a late visit, would have to wake up
+ * as often as there are ticks, or more?
+ */
+bool pool_has_rare_ticks(const struct sampler *sampler);
+/*
  * Is the wait for the stop of the thread to end when the next tick is due? Other threads may get
  * the CPU before it. But to set a timer and to clear it takes some microseconds, from the thread if
  * the visitor has its CPU. So where ticks are frequent, and there is no other thread that misses a
- * sample meanwhile, the idle visitor is enough, which finds late visits.
+ * sample meanwhile, the idle visitor is enough, which finds late visits. Where ticks are rare, so
+ * are alarms, and the idle visitor sleeps for longer.
  */
 bool pool_needs_alarm(const struct sampler *sampler, const struct sampled_thread *thread);
 /* End the calling visitor's waits for a stop from then on; by_ns 0: no more. */

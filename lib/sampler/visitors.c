@@ -29,8 +29,10 @@
 
 /* A tick that is later than this lets another visitor lead, as does a late visit. */
 #define LATE_TICK_NS (10 * NS_PER_MS)
-/* How often an idle visitor checks for both. */
-#define IDLE_PAUSE_NS (20 * NS_PER_MS)
+/* How often an idle visitor checks for both; where ticks are rare, after so many periods. */
+#define IDLE_PAUSE_NS	   (20 * NS_PER_MS)
+#define IDLE_PERIODS	   8
+#define LONG_IDLE_PAUSE_NS (200 * NS_PER_MS)
 /*
  * Without real-time priority a visitor that has just run may have to wait for a CPU until the next
  * tick of the kernel, while one that has slept mostly gets a CPU at once. So one checks this part
@@ -289,10 +291,18 @@ static void become_leader(struct visitor *visitor)
 	lead(visitor);
 }
 
+/* Where ticks are rare a late visit ends by its alarm: see pool_needs_alarm(). */
+static uint64_t idle_pause_ns(const struct sampler *sampler)
+{
+	if (!pool_has_rare_ticks(sampler))
+		return IDLE_PAUSE_NS;
+	return min_u64(IDLE_PERIODS * sampler->schedule.period_ns, LONG_IDLE_PAUSE_NS);
+}
+
 /* The moment at which an idle visitor is to check whether the leader is late. */
 static uint64_t watch_ns(const struct sampler *sampler)
 {
-	uint64_t latest_ns = clock_monotonic_ns() + IDLE_PAUSE_NS;
+	uint64_t latest_ns = clock_monotonic_ns() + idle_pause_ns(sampler);
 
 	if (!may_wait_for_cpu(sampler))
 		return latest_ns;
@@ -309,7 +319,7 @@ static void wait_idle(struct visitor *visitor)
 	struct session *session = sampler->session;
 	bool watches = !session->is_watched, is_called;
 	uint64_t until_ns = watch_ns(sampler);
-	uint64_t again_ns = may_wait_for_cpu(sampler) ? WATCH_AGAIN_NS : IDLE_PAUSE_NS;
+	uint64_t again_ns = may_wait_for_cpu(sampler) ? WATCH_AGAIN_NS : idle_pause_ns(sampler);
 
 	session->is_watched = visitor->is_idle = true;
 	pthread_mutex_unlock(&sampler->lock);

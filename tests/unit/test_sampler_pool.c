@@ -105,5 +105,9 @@ TEST(sampler_pool, sets_an_alarm_only_where_a_wait_keeps_others_from_their_sampl
 	session.top_priority = 0;
 	sampler->tick.nr_running = 2;
 	assert_true(pool_needs_alarm(sampler, &one));
+	/* Alone, where the idle visitor would wake up as often as the leader. */
+	sampler->tick.nr_running = 1;
+	sampler->schedule.period_ns = 20 * NS_PER_MS;
+	assert_true(pool_needs_alarm(sampler, &one));
 	free(sampler);
 }
