@@ -2,12 +2,10 @@
 #include "cmd/recording_keep.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -21,10 +19,10 @@
 #include "cmd/keep_socket.h"
 #include "cmd/record_options.h"
 #include "cmd/recording_push.h"
+#include "cmd/recording_writer.h"
 #include "cmd/resolve_progress.h"
 #include "cmd/save_profile.h"
 #include "cmd/service_notify.h"
-#include "collector/collector.h"
 #include "profile/profile.h"
 #include "recorder/history.h"
 #include "recorder/observe.h"
@@ -61,16 +59,8 @@ struct keep_dump {
 	bool has_client;
 	int client; /* of 'profc ctl', which waits for it */
 	struct history_span span;
-	struct collector_cut cut;
+	struct recording_part part;
 	struct profile *profile; /* the excerpt, from the cut on; owned */
-};
-
-/* The thread that writes a profile. */
-struct keep_writer {
-	pthread_t thread;
-	bool has_thread;     /* to be joined */
-	atomic_bool is_busy; /* it has not written yet */
-	struct keep_dump dump;
 };
 
 /* The trigger `crash`. */
@@ -92,8 +82,9 @@ struct keep {
 	bool has_names;			 /* shall be looked for */
 	const struct counting *counting; /* borrowed; NULL: nothing is counted */
 	bool clears_line, tells_manager;
-	struct keep_dump pending;
-	struct keep_writer writer;
+	struct recording_writer *writer; /* owned */
+	struct keep_dump pending, writing;
+	atomic_bool is_writing;
 	uint64_t reading_due_ns, free_ns; /* CLOCK_MONOTONIC; no trigger is obeyed before free_ns */
 	struct keep_crash crash;
 	uint64_t epoch_ns; /* CLOCK_REALTIME when CLOCK_BOOTTIME was 0, as last seen */
@@ -188,6 +179,7 @@ int keep_new(const struct record_options *options, const char *command, struct k
 	made = xcalloc(1, sizeof(*made));
 	made->options = options;
 	made->push = push;
+	made->writer = recording_writer_new(NICENESS);
 	made->socket = (struct keep_socket)KEEP_SOCKET_NONE;
 	if (!asked->span_ns) {
 		*keep = made;
@@ -215,8 +207,8 @@ void keep_free(struct keep *keep)
 {
 	if (!keep)
 		return;
+	recording_writer_free(keep->writer);
 	dump_release(&keep->pending);
-	dump_release(&keep->writer.dump);
 	free(keep->crash.text);
 	triggers_release(&keep->triggers);
 	recording_push_free(keep->push);
@@ -252,7 +244,7 @@ void keep_begin(struct keep *keep, const struct symbol_options *symbols,
 	keep->counting = counting;
 	keep->clears_line = clears_line;
 	keep->tells_manager = tells_manager;
-	recording_push_begin(keep->push, symbols, clears_line);
+	recording_push_begin(keep->push, keep->writer, symbols, clears_line);
 	keep->epoch_ns = epoch_ns();
 }
 
@@ -393,34 +385,20 @@ static void write_dump(struct keep *keep, struct keep_dump *dump)
 static void take_excerpt(void *context, const struct profile *profile)
 {
 	struct keep *keep = context;
-	struct keep_dump *dump = &keep->writer.dump;
+	struct keep_dump *dump = &keep->writing;
 
 	dump->profile = history_excerpt(keep->history, profile, &dump->span);
 }
 
-static void write_cut(struct keep *keep)
+static void write_part(void *context)
 {
-	struct keep_dump *dump = &keep->writer.dump;
+	struct keep *keep = context;
+	struct keep_dump *dump = &keep->writing;
 
-	collector_cut_wait(&dump->cut);
 	note_trigger(keep, dump);
 	write_dump(keep, dump);
-	atomic_store(&keep->writer.is_busy, false);
-}
-
-static void *write_beside(void *argument)
-{
-	setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS);
-	write_cut(argument);
-	return NULL;
-}
-
-static void join_writer(struct keep *keep)
-{
-	if (keep->writer.has_thread)
-		pthread_join(keep->writer.thread, NULL);
-	keep->writer.has_thread = false;
-	dump_release(&keep->writer.dump);
+	dump_release(dump);
+	atomic_store(&keep->is_writing, false);
 }
 
 /* The pending one is due: the excerpt ends now. */
@@ -437,20 +415,18 @@ static void span_of(const struct keep *keep, struct keep_dump *dump, uint64_t no
 
 static void begin_writing(struct keep *keep, struct sampler *sampler)
 {
-	struct keep_dump *dump = &keep->writer.dump;
+	struct keep_dump *dump = &keep->writing;
 
-	join_writer(keep);
 	*dump = keep->pending;
 	keep->pending = (struct keep_dump){0};
 	span_of(keep, dump, elapsed_ns(keep, sampler));
-	dump->cut.look = take_excerpt;
-	dump->cut.context = keep;
-	sampler_cut(sampler, &dump->cut);
-	atomic_store(&keep->writer.is_busy, true);
-	keep->writer.has_thread =
-		pthread_create(&keep->writer.thread, NULL, write_beside, keep) == 0;
-	if (!keep->writer.has_thread)
-		write_cut(keep);
+	dump->part = (struct recording_part){
+		.cut = {.look = take_excerpt, .context = keep},
+		.write = write_part,
+		.context = keep,
+	};
+	atomic_store(&keep->is_writing, true);
+	recording_writer_add(keep->writer, sampler, &dump->part);
 }
 
 /* --- triggers --- */
@@ -481,7 +457,7 @@ static bool fire(struct keep *keep, struct sampler *sampler, const char *text, c
 	cleanup_free char *mark = xasprintf(PROFILE_TRIGGER_MARK "%s", text);
 	uint64_t now_ns = clock_monotonic_ns();
 
-	if (keep->pending.text || atomic_load(&keep->writer.is_busy) || now_ns < keep->free_ns) {
+	if (keep->pending.text || atomic_load(&keep->is_writing) || now_ns < keep->free_ns) {
 		atomic_fetch_add(&keep->nr_suppressed, 1);
 		say_suppressed(keep, text);
 		return false;
@@ -730,7 +706,7 @@ static void say_sum(const struct keep *keep)
 
 bool keep_finish(struct keep *keep, struct profile *profile)
 {
-	join_writer(keep);
+	recording_writer_wait(keep->writer);
 	keep_collect(keep, profile); /* the samples since the last flush */
 	profile_drop_samples(profile);
 	if (keep->pending.text)

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cmd/recording_push.h"
 
-#include <malloc.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -18,8 +15,8 @@
 #include "cmd/push_files.h"
 #include "cmd/push_way.h"
 #include "cmd/record_options.h"
+#include "cmd/recording_writer.h"
 #include "cmd/resolve_progress.h"
-#include "collector/collector.h"
 #include "export/export_options.h"
 #include "profile/profile.h"
 #include "push/labels.h"
@@ -36,20 +33,17 @@
 /* At the end the delivery is waited for so long. */
 #define PATIENCE_NS (10 * NS_PER_SEC)
 /* How often is looked whether there are too many samples, or whether files are made. */
-#define LOOK_NS	 NS_PER_SEC
-#define NICENESS 10
+#define LOOK_NS NS_PER_SEC
 /* A trouble is told no sooner after another one. */
 #define SILENT_NS (60 * NS_PER_SEC)
 
-/* The thread that makes files. */
-struct push_writer {
-	pthread_t thread;
-	bool has_thread;     /* to be joined */
-	atomic_bool is_busy; /* it has not made them yet */
-	struct collector_cut cut;
+/* A time that is made into files. */
+struct push_part {
+	struct recording_part part;
+	atomic_bool is_busy; /* they are not made yet */
 	struct history_span span;
 	uint64_t from_realtime_ns; /* 0: as the span says */
-	struct profile *profile;   /* from the cut on; owned */
+	struct profile *profile;   /* from the cut on, until files are made; owned */
 };
 
 struct recording_push {
@@ -67,7 +61,8 @@ struct recording_push {
 	bool clears_line;
 	uint64_t due_ns;		      /* CLOCK_MONOTONIC */
 	uint64_t until_ns, until_realtime_ns; /* the end of the time that was pushed last */
-	struct push_writer writer;
+	struct recording_writer *writer;      /* borrowed */
+	struct push_part part;
 	struct push_answer said;  /* the trouble that was told */
 	uint64_t silent_until_ns; /* CLOCK_MONOTONIC */
 	atomic_bool gives_up;
@@ -190,7 +185,6 @@ void recording_push_free(struct recording_push *push)
 	push_way_close(&push->way);
 	push_target_release(&push->target);
 	push_labels_release(&push->labels);
-	profile_free(push->writer.profile);
 	window_free(push->window);
 	free(push);
 }
@@ -263,14 +257,14 @@ static int add_files(struct recording_push *push, const struct profile *profile,
 
 static void make_files(struct recording_push *push)
 {
-	struct push_writer *writer = &push->writer;
-	struct profile *profile = writer->profile;
+	struct push_part *part = &push->part;
+	struct profile *profile = part->profile;
 	struct err err = ERR_INIT;
 
 	/* By the clock of the machine, too, it begins where the last one ended. */
-	if (writer->from_realtime_ns) {
-		profile->meta.start_realtime_ns = writer->from_realtime_ns;
-		profile->meta.duration_ns = writer->span.to_realtime_ns - writer->from_realtime_ns;
+	if (part->from_realtime_ns) {
+		profile->meta.start_realtime_ns = part->from_realtime_ns;
+		profile->meta.duration_ns = part->span.to_realtime_ns - part->from_realtime_ns;
 	}
 	if (!push->options->no_symbols)
 		resolve_with_progress(profile, &push->symbols, false);
@@ -282,90 +276,62 @@ static void make_files(struct recording_push *push)
 	}
 	if (push->pusher)
 		pusher_wake(push->pusher);
+	profile_free(profile);
+	part->profile = NULL;
 }
 
 static void take_samples(void *context, const struct profile *profile)
 {
 	struct recording_push *push = context;
 
-	push->writer.profile = window_take(push->window, profile, &push->writer.span);
-}
-
-/*
- * What names and files took is not needed for a while, and each thread has it from elsewhere: the C
- * library would keep tens of megabytes.
- */
-static void give_back(struct recording_push *push)
-{
-	profile_free(push->writer.profile);
-	push->writer.profile = NULL;
-#ifdef __GLIBC__
-	malloc_trim(0);
-#endif
-}
-
-static void write_cut(struct recording_push *push)
-{
-	collector_cut_wait(&push->writer.cut);
-	make_files(push);
-	give_back(push);
-	atomic_store(&push->writer.is_busy, false);
-}
-
-static void *write_beside(void *argument)
-{
-	setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS);
-	write_cut(argument);
-	return NULL;
-}
-
-static void join_writer(struct recording_push *push)
-{
-	if (push->writer.has_thread)
-		pthread_join(push->writer.thread, NULL);
-	profile_free(push->writer.profile);
-	push->writer = (struct push_writer){.has_thread = false};
+	push->part.profile = window_take(push->window, profile, &push->part.span);
 }
 
 /* The time ends here, and the next one begins, unless the clock of the machine was set. */
 static void begin_span(struct recording_push *push, uint64_t now_ns)
 {
-	struct push_writer *writer = &push->writer;
+	struct push_part *part = &push->part;
 	uint64_t realtime_ns = clock_realtime_ns();
 	uint64_t expected_ns = push->until_realtime_ns + (now_ns - push->until_ns);
 	bool joins = push->until_realtime_ns && realtime_ns + NS_PER_SEC > expected_ns &&
 		     realtime_ns < expected_ns + NS_PER_SEC;
 
-	writer->span = (struct history_span){push->until_ns, now_ns, realtime_ns};
-	writer->from_realtime_ns = joins ? min_u64(push->until_realtime_ns, realtime_ns) : 0;
+	part->span = (struct history_span){push->until_ns, now_ns, realtime_ns};
+	part->from_realtime_ns = joins ? min_u64(push->until_realtime_ns, realtime_ns) : 0;
 	push->until_ns = now_ns;
 	push->until_realtime_ns = realtime_ns;
 }
 
+static void write_part(void *context)
+{
+	struct recording_push *push = context;
+
+	make_files(push);
+	atomic_store(&push->part.is_busy, false);
+}
+
 static void begin_writing(struct recording_push *push, struct sampler *sampler)
 {
-	struct push_writer *writer = &push->writer;
-
-	join_writer(push);
 	begin_span(push, max_u64(sampler_progress(sampler).elapsed_ns, push->until_ns));
-	writer->cut.look = take_samples;
-	writer->cut.context = push;
-	sampler_cut(sampler, &writer->cut);
-	atomic_store(&writer->is_busy, true);
-	writer->has_thread = pthread_create(&writer->thread, NULL, write_beside, push) == 0;
-	if (!writer->has_thread)
-		write_cut(push);
+	push->part.part = (struct recording_part){
+		.cut = {.look = take_samples, .context = push},
+		.write = write_part,
+		.context = push,
+	};
+	atomic_store(&push->part.is_busy, true);
+	recording_writer_add(push->writer, sampler, &push->part.part);
 }
 
 /* --- while it goes --- */
 
-void recording_push_begin(struct recording_push *push, const struct symbol_options *symbols,
-			  bool clears_line)
+void recording_push_begin(struct recording_push *push, struct recording_writer *writer,
+			  const struct symbol_options *symbols, bool clears_line)
 {
 	struct err err = ERR_INIT;
 
 	if (!push)
 		return;
+	push->writer = writer;
 	push->symbols = *symbols;
 	push->clears_line = clears_line;
 	push->due_ns = clock_monotonic_ns() + push->options->keep.every.span_ns;
@@ -387,7 +353,7 @@ uint64_t recording_push_due_ns(const struct recording_push *push)
 
 	if (!push)
 		return UINT64_MAX;
-	return atomic_load(&push->writer.is_busy) ? next_ns : min_u64(push->due_ns, next_ns);
+	return atomic_load(&push->part.is_busy) ? next_ns : min_u64(push->due_ns, next_ns);
 }
 
 /* Not what is repeated for hours, nor two troubles by turns. */
@@ -412,7 +378,7 @@ void recording_push_look(struct recording_push *push, struct sampler *sampler)
 	if (!push)
 		return;
 	say_trouble(push, now_ns);
-	if (atomic_load(&push->writer.is_busy) ||
+	if (atomic_load(&push->part.is_busy) ||
 	    (now_ns < push->due_ns && !window_is_filling(push->window)))
 		return;
 	begin_writing(push, sampler);
@@ -473,7 +439,6 @@ bool recording_push_finish(struct recording_push *push, const struct profile *pr
 
 	if (!push)
 		return true;
-	join_writer(push);
 	begin_span(push, max_u64(profile->meta.duration_ns, push->until_ns));
 	take_samples(push, profile);
 	make_files(push);

@@ -11,11 +11,12 @@
 struct err;
 struct profile;
 struct record_options;
+struct recording_writer;
 struct sampler;
 
 /*
  * A recording that is pushed while it goes: --every. Of each such time the samples become pprof
- * files, by a thread beside the recording, and another thread delivers them: the recording waits
+ * files, by the writer beside the recording, and another thread delivers them: the recording waits
  * for neither. The times join, and each sample is pushed once. One thread calls all functions but
  * recording_push_collect().
  */
@@ -27,9 +28,12 @@ int recording_push_new(const struct record_options *options, struct recording_pu
 void recording_push_free(struct recording_push *push); /* NULL is accepted, as below */
 /* Make the way to the receiver and the spool ready, while profc has one thread. */
 int recording_push_open(struct recording_push *push, struct err *err);
-/* The recording has begun. The options of names are borrowed as they are elsewhere. */
-void recording_push_begin(struct recording_push *push, const struct symbol_options *symbols,
-			  bool clears_line);
+/*
+ * The recording has begun. The options of names are borrowed as they are elsewhere; and the writer,
+ * which has written all when recording_push_finish() or recording_push_free() is called.
+ */
+void recording_push_begin(struct recording_push *push, struct recording_writer *writer,
+			  const struct symbol_options *symbols, bool clears_line);
 /* collector_options.look: take the samples that are to be written. */
 void recording_push_collect(struct recording_push *push, const struct profile *profile);
 

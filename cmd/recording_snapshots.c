@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -14,11 +13,10 @@
 #include "base/output_place.h"
 #include "cmd/command.h"
 #include "cmd/recording_file.h"
+#include "cmd/recording_writer.h"
 #include "cmd/resolve_progress.h"
 #include "cmd/save_profile.h"
-#include "collector/collector.h"
 #include "profile/profile.h"
-#include "sampler/sampler.h"
 #include "store/store.h"
 
 /*
@@ -30,20 +28,19 @@
 #define POLL_MS	    100
 
 struct snapshot_request {
-	struct snapshot_request *next;
-	char *path; /* owned */
-	struct collector_cut cut;
+	struct snapshots *snapshots; /* borrowed */
+	char *path;		     /* owned */
+	struct recording_part part;
 };
 
 void snapshots_init(struct snapshots *snapshots, const struct recording_file *file,
 		    const struct symbol_options *symbols)
 {
-	*snapshots = (struct snapshots){.file = file, .has_names = symbols != NULL, .over_fd = -1};
+	*snapshots = (struct snapshots){.file = file, .has_names = symbols != NULL};
 	if (symbols)
 		snapshots->symbols = *symbols;
 	patience_init(&snapshots->patience);
-	pthread_mutex_init(&snapshots->lock, NULL);
-	pthread_cond_init(&snapshots->changed, NULL);
+	snapshots->writer = recording_writer_new(0);
 }
 
 /* A FIFO without a reader gets the whole snapshot once it has one. */
@@ -68,7 +65,7 @@ static int save(struct snapshots *snapshots, struct profile *profile, const char
 static int write_snapshot(struct snapshots *snapshots, struct snapshot_request *request,
 			  struct err *err)
 {
-	uint64_t nr_bytes = collector_cut_wait(&request->cut);
+	uint64_t nr_bytes = request->part.cut.nr_bytes;
 	struct profile *profile = NULL;
 	int status;
 
@@ -85,8 +82,10 @@ static int write_snapshot(struct snapshots *snapshots, struct snapshot_request *
 	return status;
 }
 
-static void serve(struct snapshots *snapshots, struct snapshot_request *request)
+static void serve(void *context)
 {
+	struct snapshot_request *request = context;
+	struct snapshots *snapshots = request->snapshots;
 	struct err err = ERR_INIT;
 
 	if (write_snapshot(snapshots, request, &err) < 0) {
@@ -98,69 +97,17 @@ static void serve(struct snapshots *snapshots, struct snapshot_request *request)
 	free(request);
 }
 
-/* The next one, the caller's from now on; NULL: no more will come. */
-static struct snapshot_request *next_request(struct snapshots *snapshots)
-{
-	struct snapshot_request *request;
-
-	pthread_mutex_lock(&snapshots->lock);
-	while (!snapshots->first && !snapshots->no_more)
-		pthread_cond_wait(&snapshots->changed, &snapshots->lock);
-	request = snapshots->first;
-	if (request)
-		snapshots->first = request->next;
-	pthread_mutex_unlock(&snapshots->lock);
-	return request;
-}
-
-static void *serve_all(void *argument)
-{
-	struct snapshots *snapshots = argument;
-	struct snapshot_request *request;
-
-	while ((request = next_request(snapshots)))
-		serve(snapshots, request);
-	eventfd_write(snapshots->over_fd, 1);
-	return NULL;
-}
-
-static bool start_thread(struct snapshots *snapshots)
-{
-	snapshots->over_fd = eventfd(0, EFD_CLOEXEC);
-	if (snapshots->over_fd < 0)
-		return false;
-	if (pthread_create(&snapshots->thread, NULL, serve_all, snapshots) == 0)
-		return true;
-	close(snapshots->over_fd);
-	return false;
-}
-
-static void append(struct snapshots *snapshots, struct snapshot_request *request)
-{
-	struct snapshot_request **last = &snapshots->first;
-
-	pthread_mutex_lock(&snapshots->lock);
-	while (*last)
-		last = &(*last)->next;
-	*last = request;
-	pthread_cond_signal(&snapshots->changed);
-	pthread_mutex_unlock(&snapshots->lock);
-}
-
 void snapshots_take(struct snapshots *snapshots, struct sampler *sampler, const char *path)
 {
 	struct snapshot_request *request = xcalloc(1, sizeof(*request));
 
+	request->snapshots = snapshots;
 	request->path = xstrdup(path);
-	sampler_cut(sampler, &request->cut);
-	if (!snapshots->has_thread)
-		snapshots->has_thread = start_thread(snapshots);
-	if (snapshots->has_thread) {
-		append(snapshots, request);
-	} else { /* later, then, and without waiting */
+	request->part = (struct recording_part){.write = serve, .context = request};
+	/* Else it is written now, which must not wait for a reader. */
+	if (!recording_writer_is_beside(snapshots->writer))
 		patience_end(&snapshots->patience);
-		serve(snapshots, request);
-	}
+	recording_writer_add(snapshots->writer, sampler, &request->part);
 }
 
 /* At the end. There is no reader if no bytes were taken since `since_ns`. */
@@ -190,12 +137,12 @@ static void watch_readers(struct snapshots *snapshots, struct waiting *waiting)
 	}
 }
 
-static void wait_until_over(struct snapshots *snapshots, int asked_fd, bool quiet)
+static void wait_until_over(struct snapshots *snapshots, int over_fd, int asked_fd, bool quiet)
 {
 	struct waiting waiting = {.since_ns = clock_monotonic_ns(), .is_told = quiet};
 	struct pollfd fds[] = {
 		{.fd = asked_fd, .events = POLLIN},
-		{.fd = snapshots->over_fd, .events = POLLIN},
+		{.fd = over_fd, .events = POLLIN},
 	};
 
 	while (!fds[1].revents) {
@@ -210,16 +157,10 @@ static void wait_until_over(struct snapshots *snapshots, int asked_fd, bool quie
 
 void snapshots_finish(struct snapshots *snapshots, int asked_fd, bool quiet)
 {
-	if (snapshots->has_thread) {
-		pthread_mutex_lock(&snapshots->lock);
-		snapshots->no_more = true;
-		pthread_cond_signal(&snapshots->changed);
-		pthread_mutex_unlock(&snapshots->lock);
-		wait_until_over(snapshots, asked_fd, quiet);
-		pthread_join(snapshots->thread, NULL);
-		close(snapshots->over_fd);
-	}
+	int over_fd = recording_writer_finish(snapshots->writer);
+
+	if (over_fd >= 0)
+		wait_until_over(snapshots, over_fd, asked_fd, quiet);
+	recording_writer_free(snapshots->writer);
 	patience_release(&snapshots->patience);
-	pthread_cond_destroy(&snapshots->changed);
-	pthread_mutex_destroy(&snapshots->lock);
 }

@@ -2,16 +2,14 @@
 #ifndef PROFC_CMD_RECORDING_SNAPSHOTS_H
 #define PROFC_CMD_RECORDING_SNAPSHOTS_H
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/patient_copy.h"
 #include "symbol/symbol.h"
 
 struct recording_file;
+struct recording_writer;
 struct sampler;
-struct snapshot_request;
 
 /*
  * Snapshots of a recording: what there is at a moment, as a profile of its own. They are written
@@ -23,13 +21,7 @@ struct snapshots {
 	struct symbol_options symbols;	   /* how */
 	bool clears_line;		   /* of progress, before a message */
 	struct patience patience;	   /* with the readers of FIFOs */
-	pthread_t thread;
-	bool has_thread;
-	int over_fd; /* readable once the thread is */
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	struct snapshot_request *first; /* owned, with those behind it */
-	bool no_more;			/* will be asked for */
+	struct recording_writer *writer;   /* owned */
 };
 
 /* The options borrow as they do elsewhere; NULL: no names. */
