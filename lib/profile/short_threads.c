@@ -33,14 +33,27 @@ static void set_lives(struct lives *lives)
 	}
 }
 
+/*
+ * A thread that runs for so long is sampled more often than a short one. Others with as few samples
+ * have slept, and keep their own stacks: threads of a pool do not all do the same.
+ */
+#define SHORT_MEANS 16
+
+static bool is_brief(const struct lives *lives, const struct profile_thread *thread)
+{
+	uint64_t lived_ns = thread->end_ns - min_u64(thread->start_ns, thread->end_ns);
+
+	return lived_ns <= share_bound(SHORT_MEANS, lives->mean_ns);
+}
+
 /* Only where there is unseen time, some threads are too short to be found. */
-static void leave_out_other_processes(struct lives *lives)
+static void leave_out_others(struct lives *lives)
 {
 	for (size_t i = 0; i < lives->nr; i++) {
 		struct life *life = &lives->rows[i];
 		bool has_unseen = lives_unseen_ns(lives, life->pool) != 0;
 
-		life->is_short &= has_unseen;
+		life->is_short &= has_unseen && is_brief(lives, &lives->profile->threads[i]);
 		life->stands &= has_unseen;
 	}
 }
@@ -115,7 +128,7 @@ void profile_estimate_short_threads(struct profile *profile)
 	lives_begin(&lives, profile, profile->nr_threads, profile->nr_processes);
 	set_lives(&lives);
 	lives_see(&lives);
-	leave_out_other_processes(&lives);
+	leave_out_others(&lives);
 	divide_unseen(&lives);
 	lives_set_groups(&lives, group_by_name(&lives));
 	lives_share(&lives);

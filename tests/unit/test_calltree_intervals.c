@@ -466,12 +466,14 @@ struct living {
 	uint64_t now_ns, unknown_ns, spent_ns[NR_HALVES];
 };
 
-static void end_life(struct made *made, const struct lives *of, uint64_t end_ns, bool stands)
+static void end_life(struct made *made, const struct lives *of, uint64_t begin_ns, uint64_t end_ns,
+		     bool stands)
 {
 	struct profile_thread *thread = &made->profile->threads[made->thread.v];
 	struct profile_process *process = &made->profile->processes[thread->process];
 
 	if (of->are_threads) {
+		thread->start_ns = begin_ns;
 		thread->end_ns = end_ns;
 		thread->stands_for_unseen = stands;
 	} else {
@@ -504,7 +506,7 @@ static void live(struct living *living, const struct lives *of, int number)
 		nr++;
 	}
 	if (is_found)
-		end_life(made, of, begin_ns + life_ns, !of->is_read || nr == 1);
+		end_life(made, of, begin_ns, begin_ns + life_ns, !of->is_read || nr == 1);
 	for (int half = 0; half < 2; half++)
 		living->spent_ns[2 * (number % 2) + half] += life_ns / 2;
 	living->now_ns += life_ns;

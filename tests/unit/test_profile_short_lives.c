@@ -518,6 +518,20 @@ TEST_WITH(struct fixture *fixture, short_lives, samples_of_threads_stand_for_thr
 	assert_int_equal(of_thread(fixture->profile, unseen, false), 0);
 }
 
+TEST_WITH(struct fixture *fixture, short_lives, threads_of_a_pool_keep_their_own_stacks)
+{
+	struct thread_id one = add_thread(fixture, "pool", 1, 900, true);
+	struct thread_id other = add_thread(fixture, "pool", 2, 900, false);
+	struct thread_id unseen = add_thread(fixture, SHORT_LIVED_NAME, 0, 0, false);
+
+	seen(fixture, one, 0, 2, 1);
+	seen(fixture, other, 1, 4, 5);
+	without_clock(fixture, unseen, 901, 1);
+	estimate(fixture);
+	assert_int_equal(time_of(fixture, "sh", 0), 2000);
+	assert_int_equal(time_of(fixture, "sh", 1), 5000);
+}
+
 TEST_WITH(struct fixture *fixture, short_lives, threads_of_other_processes_stand_for_none)
 {
 	struct thread_id elsewhere = add(fixture, "a", 0, 1, 3);
