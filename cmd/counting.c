@@ -20,6 +20,9 @@
 #include "tracee/launch.h"
 #include "tracee/permission.h"
 
+/* Of the files that the search has left open. */
+#define KEPT_FILES_BYTES (UINT64_C(32) << 20)
+
 struct counting {
 	struct naming *naming;	 /* owned */
 	struct prober *prober;	 /* owned */
@@ -76,7 +79,7 @@ int counting_new(const struct count_options *options, struct symbol_options symb
 	*counting = NULL;
 	made = xcalloc(1, sizeof(*made));
 	symbols.debuginfod = false; /* a command or a user waits meanwhile */
-	symbols.kept = made->kept = kept_files_new();
+	symbols.kept = made->kept = kept_files_new(KEPT_FILES_BYTES);
 	made->naming = naming_new(&symbols);
 	status = add_all(made->naming, options, err);
 	if (status == 0)

@@ -28,6 +28,7 @@
 #include "recorder/observe.h"
 #include "recorder/trigger.h"
 #include "sampler/sampler.h"
+#include "symbol/kept_files.h"
 
 /* A file has this much of the time after its trigger. */
 #define AFTER_NS (2 * NS_PER_SEC)
@@ -36,7 +37,9 @@
 /* By then a profile has been made: the history reaches back from there. */
 #define LATE_NS (AFTER_NS + 2 * NS_PER_SEC)
 /* The niceness of the thread that finds names: it is in no hurry. */
-#define NICENESS      10
+#define NICENESS 10
+/* Files in which names were found stay open with their tables, up to so much memory. */
+#define FILES_BYTES   (UINT64_C(16) << 20)
 #define BYTES_DEFAULT (UINT64_C(64) << 20)
 #define LIMIT_DEFAULT 10
 /* The profile's tables may take this part of what samples may: then it is left for a new one. */
@@ -82,7 +85,8 @@ struct keep {
 	bool has_names;			 /* shall be looked for */
 	const struct counting *counting; /* borrowed; NULL: nothing is counted */
 	bool clears_line, tells_manager;
-	struct recording_writer *writer; /* owned */
+	struct recording_writer *writer; /* owned, as are the files */
+	struct kept_files *files;	 /* in which names were found */
 	struct keep_dump pending, writing;
 	atomic_bool is_writing;
 	uint64_t reading_due_ns, free_ns; /* CLOCK_MONOTONIC; no trigger is obeyed before free_ns */
@@ -180,6 +184,7 @@ int keep_new(const struct record_options *options, const char *command, struct k
 	made->options = options;
 	made->push = push;
 	made->writer = recording_writer_new(NICENESS);
+	made->files = kept_files_new(FILES_BYTES);
 	made->socket = (struct keep_socket)KEEP_SOCKET_NONE;
 	if (!asked->span_ns) {
 		*keep = made;
@@ -208,6 +213,7 @@ void keep_free(struct keep *keep)
 	if (!keep)
 		return;
 	recording_writer_free(keep->writer);
+	kept_files_free(keep->files);
 	dump_release(&keep->pending);
 	free(keep->crash.text);
 	triggers_release(&keep->triggers);
@@ -241,10 +247,11 @@ void keep_begin(struct keep *keep, const struct symbol_options *symbols,
 {
 	keep->has_names = !keep->options->no_symbols;
 	keep->symbols = *symbols;
+	keep->symbols.kept = keep->files;
 	keep->counting = counting;
 	keep->clears_line = clears_line;
 	keep->tells_manager = tells_manager;
-	recording_push_begin(keep->push, keep->writer, symbols, clears_line);
+	recording_push_begin(keep->push, keep->writer, &keep->symbols, clears_line);
 	keep->epoch_ns = epoch_ns();
 }
 

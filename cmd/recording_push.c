@@ -333,6 +333,7 @@ void recording_push_begin(struct recording_push *push, struct recording_writer *
 		return;
 	push->writer = writer;
 	push->symbols = *symbols;
+	push->symbols.notes_sources = false; /* no file of these has them */
 	push->clears_line = clears_line;
 	push->due_ns = clock_monotonic_ns() + push->options->keep.every.span_ns;
 	if (pusher_start(&push->pusher, push->spool, &push->gives_up, &err) == 0)

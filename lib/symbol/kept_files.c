@@ -4,28 +4,41 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
+#include "base/minmax.h"
 #include "mapping/module.h"
 #include "symbol/symbol_priv.h"
 
-/* Each holds some descriptors. */
-#define FILES_MAX 32
-/* For all files: tables, and what was inflated. */
-#define BYTES_MAX ((uint64_t)32 << 20)
+/* Each holds some descriptors: so many, or fewer where these are few. */
+#define FILES_MAX	     32
+#define DESCRIPTORS_PER_FILE 16
+/* One that was not taken for so long makes room for others: its program may be gone. */
+#define STALE_NS (600 * NS_PER_SEC)
+
+struct kept_file {
+	struct symbol_file *file; /* owned */
+	uint64_t since_ns;	  /* CLOCK_MONOTONIC */
+};
 
 struct kept_files {
 	pthread_mutex_t lock;
-	struct symbol_file *files[FILES_MAX]; /* owned */
-	size_t nr;
-	uint64_t nr_bytes;
+	struct kept_file files[FILES_MAX];
+	size_t nr, most;
+	uint64_t nr_bytes, max_bytes;
 };
 
-struct kept_files *kept_files_new(void)
+struct kept_files *kept_files_new(uint64_t max_bytes)
 {
 	struct kept_files *kept = xcalloc(1, sizeof(*kept));
+	struct rlimit limit = {.rlim_cur = 0};
 
+	getrlimit(RLIMIT_NOFILE, &limit);
+	kept->most = (size_t)min_u64(limit.rlim_cur / DESCRIPTORS_PER_FILE, FILES_MAX);
+	kept->max_bytes = max_bytes;
 	pthread_mutex_init(&kept->lock, NULL);
 	return kept;
 }
@@ -35,7 +48,7 @@ void kept_files_free(struct kept_files *kept)
 	if (!kept)
 		return;
 	for (size_t i = 0; i < kept->nr; i++)
-		symbol_file_close(kept->files[i]);
+		symbol_file_close(kept->files[i].file);
 	pthread_mutex_destroy(&kept->lock);
 	free(kept);
 }
@@ -68,19 +81,42 @@ static bool may_be_kept(const struct symbol_file *file)
 	       !has_ended(object->ended) && !has_ended(symbol_debug_ended(&file->options));
 }
 
+static struct symbol_file *take_out(struct kept_files *kept, size_t i)
+{
+	struct symbol_file *file = kept->files[i].file;
+
+	kept->nr_bytes -= bytes_of(file);
+	kept->files[i] = kept->files[--kept->nr];
+	return file;
+}
+
+static bool has_room(const struct kept_files *kept, uint64_t nr_bytes)
+{
+	return kept->nr < kept->most && nr_bytes <= kept->max_bytes - kept->nr_bytes;
+}
+
+static void make_room(struct kept_files *kept, uint64_t nr_bytes, uint64_t now_ns)
+{
+	for (size_t i = kept->nr; i-- > 0 && !has_room(kept, nr_bytes);) {
+		if (kept->files[i].since_ns + STALE_NS < now_ns)
+			symbol_file_close(take_out(kept, i));
+	}
+}
+
 static bool keep(struct kept_files *kept, struct symbol_file *file)
 {
-	uint64_t nr_bytes = bytes_of(file);
-	bool has_room;
+	uint64_t nr_bytes = bytes_of(file), now_ns = clock_monotonic_ns();
+	bool is_kept;
 
 	pthread_mutex_lock(&kept->lock);
-	has_room = kept->nr < FILES_MAX && nr_bytes <= BYTES_MAX - kept->nr_bytes;
-	if (has_room) {
-		kept->files[kept->nr++] = file;
+	make_room(kept, nr_bytes, now_ns);
+	is_kept = has_room(kept, nr_bytes);
+	if (is_kept) {
+		kept->files[kept->nr++] = (struct kept_file){file, now_ns};
 		kept->nr_bytes += nr_bytes;
 	}
 	pthread_mutex_unlock(&kept->lock);
-	return has_room;
+	return is_kept;
 }
 
 void kept_files_give(struct kept_files *kept, struct symbol_file *file)
@@ -130,13 +166,10 @@ static struct symbol_file *find(struct kept_files *kept, const struct symbol_opt
 	size_t i = 0;
 
 	pthread_mutex_lock(&kept->lock);
-	while (i < kept->nr && !is_for(kept->files[i], options, request))
+	while (i < kept->nr && !is_for(kept->files[i].file, options, request))
 		i++;
-	if (i < kept->nr) {
-		found = kept->files[i];
-		kept->nr_bytes -= bytes_of(found);
-		kept->files[i] = kept->files[--kept->nr];
-	}
+	if (i < kept->nr)
+		found = take_out(kept, i);
 	pthread_mutex_unlock(&kept->lock);
 	return found;
 }

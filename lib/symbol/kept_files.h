@@ -2,18 +2,21 @@
 #ifndef PROFC_SYMBOL_KEPT_FILES_H
 #define PROFC_SYMBOL_KEPT_FILES_H
 
+#include <stdint.h>
+
 struct symbol_file;
 struct symbol_options;
 struct symbol_request;
 
 /*
  * Files that were opened for a search, and stay open with their tables: to read these takes most of
- * the time of a search, and the resolution at the end of the recording needs the same. So many are
- * kept, and so much of memory is held, as kept_files.c says. Any thread may call.
+ * the time of a search, and the resolution at the end of the recording, or the next one, needs the
+ * same. So many are kept as kept_files.c says. Any thread may call.
  */
 struct kept_files;
 
-struct kept_files *kept_files_new(void);
+/* So much memory is held for all files: for tables, and what was inflated. */
+struct kept_files *kept_files_new(uint64_t max_bytes);
 /* Closes all that were not taken. May be NULL. */
 void kept_files_free(struct kept_files *kept);
 

@@ -205,8 +205,10 @@ static void resolve_file(const struct resolve_run *run, struct module_job *job, 
 
 	options.nr_threads = threads_for(run, job);
 	file = kept_files_take(options.kept, &options, &request);
-	if (file || symbol_file_open(&options, &request, &file, &job->err) == 0)
-		job->result = symbol_file_answer(file, &request);
+	if (!file && symbol_file_open(&options, &request, &file, &job->err) < 0)
+		return;
+	job->result = symbol_file_answer(file, &request);
+	kept_files_give(options.kept, file);
 }
 
 static void resolve_vdso(const struct resolve_run *run, struct module_job *job)

@@ -491,7 +491,6 @@ struct symbol_result *symbol_file_answer(struct symbol_file *file,
 		symbol_file_resolve(file, request->addresses, request->nr_addresses);
 
 	result->owner = symbol_object_owner(&file->object);
-	symbol_file_close(file);
 	return result;
 }
 
@@ -501,7 +500,9 @@ int symbol_resolve_file(const struct symbol_options *options, const struct symbo
 	struct symbol_file *file;
 	int status = symbol_file_open(options, request, &file, err);
 
-	if (status == 0)
-		*result = symbol_file_answer(file, request);
-	return status;
+	if (status < 0)
+		return status;
+	*result = symbol_file_answer(file, request);
+	symbol_file_close(file);
+	return 0;
 }

@@ -35,7 +35,7 @@ int symbol_file_open(const struct symbol_options *options, const struct symbol_r
 /* Resolve ascending, distinct addresses. Caller owns the result. */
 struct symbol_result *symbol_file_resolve(struct symbol_file *file, const uint64_t *addresses,
 					  size_t nr);
-/* Resolve the addresses of a request for this file, and close it. Caller owns the result. */
+/* Resolve the addresses of a request for this file. Caller owns the result. */
 struct symbol_result *symbol_file_answer(struct symbol_file *file,
 					 const struct symbol_request *request);
 /*

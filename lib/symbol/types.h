@@ -56,7 +56,10 @@ struct symbol_options {
 	bool notes_sources;
 	/* The number of threads that may read one file; 0 is 1. */
 	unsigned int nr_threads;
-	/* For a profile: NULL, or borrowed files that a search has left open (kept_files.h). */
+	/*
+	 * For a profile: NULL, or borrowed files that a search, or the resolution of an earlier
+	 * profile, has left open (kept_files.h). It leaves its own there.
+	 */
 	struct kept_files *kept;
 };
 

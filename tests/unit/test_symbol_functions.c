@@ -8,8 +8,10 @@
 #include "base/alloc.h"
 #include "base/err.h"
 #include "mapping/module.h"
+#include "profile/profile.h"
 #include "symbol/functions.h"
 #include "symbol/kept_files.h"
+#include "symbol/resolve.h"
 #include "symbol/symbol.h"
 #include "symbol/symbol_priv.h"
 #include "symbol/written_in.h"
@@ -776,11 +778,12 @@ static void assert_kept_resolves_alike(const char *name, bool tables_only)
 
 	search_recorded(&program, name, tables_only);
 	assert_int_equal(symbol_resolve_file(&options, &program.request, &anew, NULL), 0);
-	options.kept = kept_files_new();
+	options.kept = kept_files_new(UINT64_C(32) << 20);
 	kept_files_give(options.kept, program.file);
 	file = kept_files_take(options.kept, &options, &program.request);
 	assert_non_null(file);
 	kept_one = symbol_file_answer(file, &program.request);
+	symbol_file_close(file);
 	assert_null(kept_files_take(options.kept, &options, &program.request));
 	assert_true(anew->nr_locations >= program.nr - 1);
 	assert_same_results(anew, kept_one, program.nr);
@@ -800,11 +803,69 @@ TEST(symbol_kept_files, names_are_those_of_a_file_opened_anew)
 	}
 }
 
+/* Of the code of a recorded program. */
+static struct profile *profile_of(const struct recorded_program *program)
+{
+	struct profile *profile = profile_new();
+	struct module module = program->module;
+	struct code_address where = {.module = MODULE_UNKNOWN};
+
+	module.fd = fcntl(program->fd, F_DUPFD_CLOEXEC, 0);
+	module.nr_build_id_bytes = program->build_id.nr;
+	memcpy(module.build_id, program->build_id.bytes, program->build_id.nr);
+	where.module = module_table_intern(profile->modules, &module);
+	for (size_t i = 0; i < program->nr; i++) {
+		where.address = program->starts[i];
+		profile_intern_frame(profile, where);
+	}
+	return profile;
+}
+
+TEST(symbol_kept_files, a_resolution_leaves_its_files_to_the_next_one)
+{
+	struct symbol_options options = {.kept = kept_files_new(UINT64_C(32) << 20)};
+	struct recorded_program program;
+	size_t nr_locations = 0;
+
+	search_recorded(&program, "c", false);
+	symbol_file_close(program.file);
+	for (int round = 0; round < 3; round++) {
+		struct profile *profile = profile_of(&program);
+		struct symbol_file *file;
+
+		resolve_profile(profile, &options, NULL);
+		if (round)
+			assert_int_equal(profile->symbols.nr_locations, nr_locations);
+		nr_locations = profile->symbols.nr_locations;
+		assert_true(nr_locations >= program.nr - 1);
+		profile_free(profile);
+		file = kept_files_take(options.kept, &options, &program.request);
+		assert_non_null(file);
+		assert_true(file->has_tables);
+		kept_files_give(options.kept, file);
+	}
+	kept_files_free(options.kept);
+	release_recorded(&program);
+}
+
+TEST(symbol_kept_files, no_more_is_held_than_was_said)
+{
+	struct symbol_options options = {.kept = kept_files_new(1)};
+	struct recorded_program program;
+
+	search_recorded(&program, "c", false);
+	assert_true(program.file->has_tables);
+	kept_files_give(options.kept, program.file);
+	assert_null(kept_files_take(options.kept, &options, &program.request));
+	kept_files_free(options.kept);
+	release_recorded(&program);
+}
+
 TEST(symbol_kept_files, only_the_same_file_for_the_same_owner)
 {
 	static const struct timespec times[] = {{.tv_sec = 1000000}, {.tv_sec = 1000000}};
 	const struct symbol_options options = {.nr_threads = 1};
-	struct kept_files *kept = kept_files_new();
+	struct kept_files *kept = kept_files_new(UINT64_C(32) << 20);
 	struct recorded_program program;
 	struct symbol_request other;
 	uint8_t other_id[BUILD_ID_MAX_BYTES] = {1};
