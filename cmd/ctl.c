@@ -189,9 +189,10 @@ static int ask(const struct ctl_args *args, int fd, struct err *err)
 		return say_dump(args, answer, err);
 	if (!after(answer, "stopping"))
 		return err_set(err, ERR_UNSUPPORTED, "the recorder does not stop: %s", answer);
-	keep_socket_wait_for_end(fd);
-	print_note("the recorder of %s has ended", args->directory);
-	return 0;
+	status = keep_socket_wait_for_end(fd, err);
+	if (status == 0)
+		print_note("the recorder of %s has ended", args->directory);
+	return status;
 }
 
 static int connect_and_ask(const struct ctl_args *args)

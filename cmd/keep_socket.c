@@ -15,13 +15,19 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/err.h"
 
-#define NAME ".control"
-#define DUMP "dump"
-#define STOP "stop"
-/* How long a client waits for a recorder that does not come to accept it. */
-#define CONNECT_S 10
+#define NAME  ".control"
+#define DUMP  "dump"
+#define STOP  "stop"
+#define BEGUN "begun"
+/* How long a client waits for a recorder to accept it, and to answer that it has heard. */
+#define ANSWER_S 10
+/* And for a profile, or the end: the names of large programs take long on a busy machine. */
+#define COMPLETE_S 300
+/* Without descriptors, no client is accepted for so long. */
+#define PAUSE_NS NS_PER_SEC
 
 static int open_directory(const char *path, struct err *err)
 {
@@ -164,14 +170,23 @@ static void accept_client(struct keep_socket *keep_socket)
 	int *place = place_of(keep_socket, -1);
 
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
-		/* It would stay readable. What is recorded matters more. */
+		/* It would stay readable. */
 		epoll_ctl(keep_socket->events, EPOLL_CTL_DEL, keep_socket->listener, NULL);
+		keep_socket->again_ns = clock_monotonic_ns() + PAUSE_NS;
+		keep_socket->nr_pauses++;
 	} else if (fd >= 0 && place && is_peer_of(fd, geteuid()) &&
 		   add_event(keep_socket, fd) == 0) {
 		*place = fd;
 	} else if (fd >= 0) {
 		close(fd);
 	}
+}
+
+void keep_socket_look(struct keep_socket *keep_socket)
+{
+	if (keep_socket->again_ns && clock_monotonic_ns() >= keep_socket->again_ns &&
+	    add_event(keep_socket, keep_socket->listener) == 0)
+		keep_socket->again_ns = 0;
 }
 
 /* A label becomes the text of a mark. */
@@ -224,6 +239,11 @@ enum keep_request keep_socket_next(struct keep_socket *keep_socket, char *label,
 	}
 	*client = event.data.fd;
 	return request;
+}
+
+void keep_socket_begin(int client)
+{
+	(void)send(client, BEGUN, strlen(BEGUN), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 void keep_socket_answer(int client, const char *format, ...)
@@ -284,7 +304,7 @@ static int open_name(int directory, const char *path, uid_t *owner, struct err *
 
 static int connect_to(int name, const char *path, int fd, struct err *err)
 {
-	const struct timeval patience = {.tv_sec = CONNECT_S};
+	const struct timeval patience = {.tv_sec = ANSWER_S};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 
 	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", name);
@@ -320,22 +340,53 @@ int keep_socket_connect(const char *path, int *fd, struct err *err)
 	return status;
 }
 
-int keep_socket_ask(int fd, const char *request, char *answer, size_t nr_bytes, struct err *err)
+/* By its id, which is 0 if it is of another namespace. */
+static int no_answer(int fd, int seconds, struct err *err)
 {
-	ssize_t nr = -1;
+	struct ucred peer = {.pid = 0};
+	socklen_t nr_bytes = sizeof(peer);
 
-	if (send(fd, request, strlen(request), MSG_NOSIGNAL) > 0)
-		nr = recv(fd, answer, nr_bytes - 1, 0);
-	if (nr <= 0)
-		return err_set(err, ERR_GONE, "the recorder has ended before it answered");
-	answer[nr] = '\0';
-	return 0;
+	(void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &nr_bytes);
+	err_set(err, ERR_LIMIT, "the recorder, process %d, has not answered for %d s",
+		(int)peer.pid, seconds);
+	if (peer.pid > 0)
+		err_hint(err, "if it is stopped: kill -CONT %d", (int)peer.pid);
+	return ERR_LIMIT;
 }
 
-void keep_socket_wait_for_end(int fd)
+/* 0: the end of the connection. */
+static ssize_t receive(int fd, int seconds, char *text, size_t nr_bytes, struct err *err)
 {
-	char rest;
+	const struct timeval patience = {.tv_sec = seconds};
+	ssize_t nr;
 
-	while (recv(fd, &rest, sizeof(rest), 0) > 0)
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	nr = recv(fd, text, nr_bytes - 1, 0);
+	if (nr < 0 && errno == EAGAIN)
+		return no_answer(fd, seconds, err);
+	text[nr > 0 ? nr : 0] = '\0';
+	return nr > 0 ? nr : 0;
+}
+
+int keep_socket_ask(int fd, const char *request, char *answer, size_t nr_bytes, struct err *err)
+{
+	ssize_t nr = 0;
+
+	if (send(fd, request, strlen(request), MSG_NOSIGNAL) > 0)
+		nr = receive(fd, ANSWER_S, answer, nr_bytes, err);
+	if (nr > 0 && strcmp(answer, BEGUN) == 0)
+		nr = receive(fd, COMPLETE_S, answer, nr_bytes, err);
+	if (nr < 0)
+		return (int)nr;
+	return nr ? 0 : err_set(err, ERR_GONE, "the recorder has ended before it answered");
+}
+
+int keep_socket_wait_for_end(int fd, struct err *err)
+{
+	char rest[2];
+	ssize_t nr;
+
+	while ((nr = receive(fd, COMPLETE_S, rest, sizeof(rest), err)) > 0)
 		;
+	return (int)nr;
 }

@@ -5,14 +5,16 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct err;
 
 /*
  * A socket in the directory, for its owner only. A client asks with one packet, "dump", "dump
- * LABEL" or "stop", and is answered with one: "wrote NAME", "failed WHY" or "stopping". The end of
- * the connection after "stopping" is the end of the recording, with all profiles written.
+ * LABEL" or "stop", and is answered at once with one, "begun", "failed WHY" or "stopping". After
+ * "begun" comes "wrote NAME" or "failed WHY" as soon as the profile is complete. The end of the
+ * connection after "stopping" is the end of the recording, with all profiles written.
  */
 
 #define KEEP_CLIENTS_MAX 8 /* that have not asked yet, or wait for the end */
@@ -23,6 +25,8 @@ struct keep_socket {
 	dev_t device;			 /* of the socket's name */
 	ino_t inode;
 	int clients[KEEP_CLIENTS_MAX]; /* -1: none */
+	uint64_t again_ns;	/* CLOCK_MONOTONIC: when clients are accepted again; 0: they are */
+	unsigned int nr_pauses; /* for want of descriptors or memory */
 };
 
 #define KEEP_SOCKET_NONE                                                                           \
@@ -56,6 +60,13 @@ void keep_socket_close(struct keep_socket *keep_socket);
  */
 enum keep_request keep_socket_next(struct keep_socket *keep_socket, char *label, size_t nr_bytes,
 				   int *client);
+/*
+ * Accept clients again some time after there was no descriptor for one. To be called at least once
+ * a second.
+ */
+void keep_socket_look(struct keep_socket *keep_socket);
+/* Say that the profile is coming. Never waits. */
+void keep_socket_begin(int client);
 /* Answer, and close the connection. Never waits. Any thread may call this. */
 void keep_socket_answer(int client, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -65,9 +76,12 @@ void keep_socket_answer(int client, const char *format, ...) __attribute__((form
  * the directory.
  */
 int keep_socket_connect(const char *path, int *fd, struct err *err);
-/* Ask, and wait for the answer. ERR_GONE: the recorder has ended before it answered. */
+/*
+ * Ask, and wait for the answer. ERR_GONE: the recorder has ended before it answered. ERR_LIMIT: it
+ * has not answered for too long, as one that is stopped does not.
+ */
 int keep_socket_ask(int fd, const char *request, char *answer, size_t nr_bytes, struct err *err);
-/* Wait for the end of the recording. */
-void keep_socket_wait_for_end(int fd);
+/* Wait for the end of the recording. ERR_LIMIT: as above. */
+int keep_socket_wait_for_end(int fd, struct err *err);
 
 #endif

@@ -541,6 +541,7 @@ void keep_look(struct keep *keep, struct sampler *sampler)
 	recording_push_look(keep->push, sampler);
 	if (!keep->history)
 		return;
+	keep_socket_look(&keep->socket);
 	note_jump(keep, sampler);
 	if (triggers_need_readings(&keep->triggers) && now_ns >= keep->reading_due_ns) {
 		take_reading(keep);
@@ -604,6 +605,7 @@ static void dump_for_client(struct keep *keep, struct sampler *sampler, const ch
 	uint64_t now_ns;
 
 	if (fire(keep, sampler, text, word)) {
+		keep_socket_begin(client);
 		keep->pending.has_client = true;
 		keep->pending.client = client;
 		return;
@@ -619,6 +621,7 @@ static void dump_for_client(struct keep *keep, struct sampler *sampler, const ch
 bool keep_serve(struct keep *keep, struct sampler *sampler)
 {
 	enum keep_request request;
+	unsigned int nr_pauses = keep->socket.nr_pauses;
 	bool goes_on = true;
 	char label[256];
 	int client;
@@ -628,6 +631,11 @@ bool keep_serve(struct keep *keep, struct sampler *sampler)
 			goes_on = false;
 		else
 			dump_for_client(keep, sampler, label, client);
+	}
+	if (!nr_pauses && keep->socket.nr_pauses) {
+		clear_line(keep);
+		print_warning("'profc ctl' has to wait: there are too many open files, or no "
+			      "memory");
 	}
 	return goes_on;
 }
@@ -707,6 +715,8 @@ static void say_sum(const struct keep *keep)
 	if (nr_suppressed)
 		buf_printf(&text, ", %u trigger%s suppressed", nr_suppressed,
 			   nr_suppressed == 1 ? "" : "s");
+	if (keep->socket.nr_pauses)
+		buf_printf(&text, ", 'profc ctl' put off %u times", keep->socket.nr_pauses);
 	print_note("%s", buf_str(&text));
 	buf_release(&text);
 }

@@ -4,6 +4,7 @@
 import ctypes
 import json
 import os
+import signal
 import socket
 import stat
 import subprocess
@@ -104,10 +105,27 @@ class Ctl(LiveCase):
                 first.settimeout(60)
                 first.connect(self.socket)
                 first.send(b"dump first")
+                self.assertEqual(first.recv(4096), b"begun")
                 done = self.ctl(recorder.path, "dump", "second", status=1)
                 self.assertRegex(done.stderr, "one was triggered just now: again in [12] s")
                 self.ctl(recorder.path, "stop")
                 self.assertRegex(first.recv(4096), rb"^wrote .*\.control-first\.data$")
+
+    def test_one_that_is_stopped_is_not_waited_for(self):
+        with self.record() as recorder:
+            self.when_it_listens(recorder)
+            recorder.process.send_signal(signal.SIGSTOP)
+            try:
+                clients = [subprocess.Popen([PROFC, "ctl", recorder.path, word], text=True,
+                                            stderr=subprocess.PIPE) for word in ("dump", "stop")]
+                self.ctl(recorder.path, "list")
+                for client in clients:
+                    _, words = client.communicate(timeout=60)
+                    self.assertEqual(client.returncode, 1)
+                    self.assertIn(f"process {recorder.process.pid}, has not answered for 10 s",
+                                  words)
+            finally:
+                recorder.process.send_signal(signal.SIGCONT)
 
     def test_a_client_that_leaves_is_no_loss(self):
         with self.record() as recorder:
