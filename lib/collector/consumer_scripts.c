@@ -24,9 +24,18 @@ void consumer_tell_links(struct consumer *consumer, struct process *process)
 	    !script_process_version(script->process))
 		return;
 	script->is_told = ++script->nr_tries == TRIES_MAX;
-	if (script_find_links(script->process, &links))
+	switch (script_find_links(script->process, &links)) {
+	case SCRIPT_LINKS_FOUND:
 		script->is_told |= consumer->interpreters.set_links(consumer->interpreters.context,
 								    process->serial, &links);
+		break;
+	case SCRIPT_LINKS_UNLOADABLE:
+		script->is_told = true;
+		script_frames_count_unloadable(consumer->walker.scripts);
+		break;
+	case SCRIPT_LINKS_UNKNOWN:
+		break;
+	}
 }
 
 void consumer_look_for_interpreter(struct consumer *consumer, struct process *process)

@@ -36,6 +36,7 @@ struct script_frames {
 	uint64_t nr_blocks_by_outcome[SCRIPT_OUTCOME_COUNT]; /* of allocations */
 	/* Functions with code of their own in samples: of which the line is known, or is not. */
 	uint64_t nr_with_line, nr_without_line;
+	uint64_t nr_unloadable; /* processes that may unload their interpreter */
 };
 
 struct script_frames *script_frames_new(struct profile *profile)
@@ -299,6 +300,11 @@ static void set_outcomes(const struct script_frames *frames, const char *of,
 	}
 }
 
+void script_frames_count_unloadable(struct script_frames *frames)
+{
+	frames->nr_unloadable++;
+}
+
 void script_frames_set_counters(const struct script_frames *frames, size_t nr_lacking)
 {
 	if (frames->nr_by_outcome[SCRIPT_NOT_COPIED])
@@ -308,6 +314,8 @@ void script_frames_set_counters(const struct script_frames *frames, size_t nr_la
 		profile_set_counter(frames->profile, "script_without_line",
 				    frames->nr_without_line);
 	}
+	if (frames->nr_unloadable)
+		profile_set_counter(frames->profile, "script_unloadable", frames->nr_unloadable);
 	set_outcomes(frames, "script", frames->nr_by_outcome);
 	set_outcomes(frames, "script blocks", frames->nr_blocks_by_outcome);
 }

@@ -57,6 +57,8 @@ void script_frames_drop(struct script_frames *frames);
  */
 struct stack_id script_frames_push(struct script_frames *frames, struct stack_id stack,
 				   size_t native);
+/* One more process whose allocations have no functions, as it may unload its interpreter. */
+void script_frames_count_unloadable(struct script_frames *frames);
 /*
  * Set the counters script_proved, script_torn and so on, of walks that had an interpreter, and
  * script_blocks_proved and so on, of those of allocations; and

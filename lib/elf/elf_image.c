@@ -41,6 +41,7 @@ struct elf_image {
 	uint8_t build_id[BUILD_ID_MAX];
 	size_t nr_build_id_bytes;
 	uint64_t hdr_offset, hdr_bytes, hdr_vaddr; /* PT_GNU_EH_FRAME */
+	uint64_t dynamic_vaddr, dynamic_bytes;	   /* PT_DYNAMIC */
 	struct elf_cfi cfi;			   /* its bytes are owned */
 	struct elf_ranges functions;
 	bool functions_loaded;
@@ -125,6 +126,10 @@ static void take_program_header(struct elf_image *image, const GElf_Phdr *header
 		image->hdr_offset = header->p_offset;
 		image->hdr_bytes = header->p_filesz;
 		image->hdr_vaddr = header->p_vaddr;
+		break;
+	case PT_DYNAMIC:
+		image->dynamic_vaddr = header->p_vaddr;
+		image->dynamic_bytes = header->p_filesz;
 		break;
 	case PT_NOTE:
 		take_notes(image, header);
@@ -248,6 +253,12 @@ enum elf_machine elf_image_machine(const struct elf_image *image)
 uint64_t elf_image_entry(const struct elf_image *image)
 {
 	return image->entry;
+}
+
+uint64_t elf_image_dynamic(const struct elf_image *image, uint64_t *nr_bytes)
+{
+	*nr_bytes = image->dynamic_bytes;
+	return image->dynamic_vaddr;
 }
 
 size_t elf_image_nr_segments(const struct elf_image *image)

@@ -62,6 +62,8 @@ void elf_image_detach(struct elf_image *image);
 enum elf_machine elf_image_machine(const struct elf_image *image);
 /* The entry point of a program or its interpreter; 0 if it has none. */
 uint64_t elf_image_entry(const struct elf_image *image);
+/* The address of the dynamic section, and its size, 0 if there is none. */
+uint64_t elf_image_dynamic(const struct elf_image *image, uint64_t *nr_bytes);
 size_t elf_image_nr_segments(const struct elf_image *image);
 const struct elf_segment *elf_image_segment(const struct elf_image *image, size_t index);
 /* Borrowed; *nr_bytes is 0 and NULL returned when the file has none. */

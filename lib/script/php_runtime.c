@@ -10,7 +10,6 @@
 #include "elf/elf_image.h"
 #include "mapping/space.h"
 #include "proc/maps.h"
-#include "proc/program.h"
 #include "proc/read.h"
 #include "script/php.h"
 #include "script/php_names.h"
@@ -40,7 +39,6 @@ struct engine {
 	struct php php; /* first: the walk needs only this */
 	struct php_registers *registers;
 	struct php_names *names;
-	bool is_program; /* not a library, which a program may unload */
 };
 
 /* --- version --- */
@@ -187,13 +185,6 @@ static bool has_compiler(pid_t pid)
 	return is_found;
 }
 
-/* Its own entry does not tell: linkers gave libraries one, too. */
-static bool is_program(const struct space *space, const struct script_module *module)
-{
-	return proc_program_entry(space_pid(space)) ==
-	       elf_image_entry(module->image) + module->bias;
-}
-
 static void *recognise(struct space *space, const struct script_module *module,
 		       struct script_found *found)
 {
@@ -232,7 +223,6 @@ static void *recognise(struct space *space, const struct script_module *module,
 		return NULL;
 	}
 	engine->names = php_names_new();
-	engine->is_program = is_program(space, module);
 	found->support = SCRIPT_READ;
 	return engine;
 }
@@ -271,10 +261,6 @@ static bool find_missing(const void *facts, uint64_t thread_state, const struct 
 /* Functions of all frames are needed to prove them. */
 #define ANY_NUMBER 1024
 
-/*
- * The process reads its globals at each allocation, so it must not be able to unmap them: Apache
- * unloads the library of PHP when it reads its configuration again.
- */
 static bool find_links(const void *facts, struct space *space, struct frame_links *links)
 {
 	const struct engine *engine = facts;
@@ -283,8 +269,6 @@ static bool find_links(const void *facts, struct space *space, struct frame_link
 	const struct php_globals_layout *globals = &layout->globals;
 
 	(void)space;
-	if (!engine->is_program)
-		return false;
 	*links = (struct frame_links){
 		.root = FRAME_LINKS_OF_MAIN,
 		.root_at = php->globals + globals->start,

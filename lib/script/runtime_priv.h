@@ -77,7 +77,7 @@ struct script_runtime {
 	size_t nr_fact_bytes;
 	bool (*find_missing)(const void *facts, uint64_t thread_state,
 			     const struct snapshot *snapshot, struct wanted_memory *missing);
-	/* As script_find_links(); NULL: a thread does not know where its frames are. */
+	/* How script_find_links() finds them; NULL: a thread does not know where its frames are. */
 	bool (*find_links)(const void *facts, struct space *space, struct frame_links *links);
 	/* As script_find_lock(); NULL: there is none. */
 	bool (*find_lock)(void *facts, struct space *space, struct script_lock *lock);

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "elf/elf_image.h"
+#include "mapping/linked.h"
 #include "mapping/space.h"
 #include "proc/target_memory.h"
 #include "script/runtime_priv.h"
@@ -37,6 +38,7 @@ struct script_process {
 	struct space *space;
 	const struct script_runtime *runtime; /* NULL: none was found so far */
 	struct module_id module;	      /* with the interpreter's code */
+	uint64_t bias;			      /* of that */
 	void *facts;		       /* owned by the runtime; NULL: it is not known well enough */
 	struct script_found found;     /* of the runtime */
 	struct script_native *natives; /* owned: room for a walk */
@@ -178,6 +180,7 @@ static void recognise(struct script_process *process, const struct known_module 
 	module.bias = mapping->bias;
 	process->runtime = known->runtime;
 	process->module = mapping->module;
+	process->bias = mapping->bias;
 	process->facts = process->runtime->recognise(process->space, &module, &process->found);
 	if (process->found.is_early)
 		process->runtime = NULL;
@@ -233,10 +236,15 @@ void script_process_look(struct script_process *process)
 		process->runtime = NULL;
 }
 
-bool script_find_links(const struct script_process *process, struct frame_links *links)
+enum script_links script_find_links(const struct script_process *process, struct frame_links *links)
 {
-	return process->facts && process->runtime->find_links &&
-	       process->runtime->find_links(process->facts, process->space, links);
+	if (!process->facts || !process->runtime->find_links)
+		return SCRIPT_LINKS_UNKNOWN;
+	if (!linked_for_good(process->space, process->module, process->bias))
+		return SCRIPT_LINKS_UNLOADABLE;
+	return process->runtime->find_links(process->facts, process->space, links)
+		       ? SCRIPT_LINKS_FOUND
+		       : SCRIPT_LINKS_UNKNOWN;
 }
 
 /* --- walks --- */

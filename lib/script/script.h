@@ -51,11 +51,15 @@ bool script_process_has_own_code(const struct script_process *process);
 void script_process_look(struct script_process *process);
 /* Look for any, in a process that has run for a while: one that is not read is found, too. */
 void script_process_find(struct script_process *process);
-/*
- * How a thread of the process itself finds its frames; false: that is not known, or it has no
- * interpreter.
- */
-bool script_find_links(const struct script_process *process, struct frame_links *links);
+enum script_links {
+	SCRIPT_LINKS_FOUND,
+	SCRIPT_LINKS_UNKNOWN, /* or the process has no interpreter */
+	/* The process may unload the interpreter: then a thread would read what is not there. */
+	SCRIPT_LINKS_UNLOADABLE,
+};
+/* How a thread of the process itself finds its frames, which it may do at any time. */
+enum script_links script_find_links(const struct script_process *process,
+				    struct frame_links *links);
 
 /* A thread of such a process; zero-initialised before its first walk. */
 struct script_thread {

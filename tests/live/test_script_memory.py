@@ -154,20 +154,46 @@ os._exit(0)
 """
 
 
-# Libraries that are loaded later are below others, and so are found first.
+# Linked with Python. Libraries that are loaded later are below others, and so are found first.
 BOTH = r"""
 #include <dlfcn.h>
+void Py_Initialize(void);
+int PyRun_SimpleString(const char *);
 int main(void)
 {
-	void *python = dlopen("libpython3.11.so.1.0", RTLD_NOW | RTLD_GLOBAL);
-	void (*begin)(void) = python ? (void (*)(void))dlsym(python, "Py_Initialize") : 0;
+	if (!dlopen("libperl.so.5.36", RTLD_NOW | RTLD_GLOBAL))
+		return 1;
+	Py_Initialize();
+	return PyRun_SimpleString("import time\nprint('ready', flush=True)\nend = time.time() + 20\n"
+		"while time.time() < end: [bytes(3000) for i in range(100)]; time.sleep(0.001)\n");
+}
+"""
+
+# As a plugin does that is unloaded: its program goes on without Python.
+UNLOADS = r"""
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+	void *python = dlopen("libpython3.11.so.1.0", RTLD_NOW | RTLD_LOCAL);
+	void (*begin)(int) = python ? (void (*)(int))dlsym(python, "Py_InitializeEx") : 0;
 	int (*run)(const char *) = python ? (int (*)(const char *))dlsym(python, "PyRun_SimpleString") : 0;
 
-	if (!begin || !run || !dlopen("libperl.so.5.36", RTLD_NOW | RTLD_GLOBAL))
-		return 1;
-	begin();
-	return run("import time\nprint('ready', flush=True)\nend = time.time() + 20\n"
-		   "while time.time() < end: [bytes(3000) for i in range(100)]; time.sleep(0.001)\n");
+	if (!begin || !run)
+		return 3;
+	begin(0);
+	run("import time\nend = time.time() + 2\n"
+	    "while time.time() < end: [bytes(3000) for i in range(100)]; time.sleep(0.001)\n");
+	((int (*)(void))dlsym(python, "Py_FinalizeEx"))();
+	dlclose(python);
+	if (dlopen("libpython3.11.so.1.0", RTLD_NOW | RTLD_NOLOAD))
+		return 3;
+	for (int i = 0; i < 500; i++) {
+		free(malloc(100000));
+		usleep(1000);
+	}
+	return 0;
 }
 """
 
@@ -416,18 +442,34 @@ class ScriptMemory(LiveCase):
                 others = sum(one[0] for place, one in left.items() if not place)
                 self.assertLess(others, 60000 * 40)
 
+    def compiled(self, text, *libraries):
+        """A C program; the test is skipped where a library is missing."""
+        source, program = self.path("program.c"), self.path("program")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(text)
+        result = subprocess.run([need("gcc"), source, "-o", program, *libraries], check=False,
+                                stderr=subprocess.PIPE, text=True)
+        if result.returncode:
+            self.assertIn("cannot find", result.stderr)
+            self.skipTest("there is no library of Python 3.11")
+        return program
+
+    def test_of_a_program_that_unloads_it(self):
+        program = self.compiled(UNLOADS, "-ldl")
+        if subprocess.run([program], check=False).returncode == 3:
+            self.skipTest("there is no library of Python 3.11, or it stays loaded")
+        recording = record(self.directory, [program], "--mem=4K", "--no-cpu")
+        self.assertEqual(self.counters(recording).get("script_unloadable"), 1)
+        self.assertIn("without its functions in allocations, as", recording.info())
+
     def test_of_a_program_that_has_perl_as_well(self):
         """As editors do that can run scripts of both: what it does not run does not hide what it does."""
-        need("gcc")
-        source, program = self.path("both.c"), self.path("both")
-        with open(source, "w", encoding="utf-8") as file:
-            file.write(BOTH)
-        subprocess.run(["gcc", source, "-o", program, "-ldl"], check=True)
+        program = self.compiled(BOTH, "-l:libpython3.11.so.1.0", "-ldl")
         process = subprocess.Popen([program], stdout=subprocess.PIPE, text=True)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         if not process.stdout.readline():
-            self.skipTest("there are no libraries of Python 3.11 and Perl 5.36")
+            self.skipTest("there is no library of Perl 5.36")
         recording = attach_to_count(self.directory, process.pid, "--mem=64K", "--no-cpu", "-d", "1")
         counters = self.counters(recording)
         self.assertEqual(counters.get("script_read_Python_3.11"), 1, counters)
