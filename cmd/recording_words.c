@@ -10,6 +10,7 @@
 #include "base/escape.h"
 #include "base/strtab.h"
 #include "cmd/command.h"
+#include "cmd/counting.h"
 #include "cmd/record_options.h"
 #include "cmd/recording_priv.h"
 #include "cmd/search_path.h"
@@ -17,6 +18,7 @@
 #include "mapping/module.h"
 #include "proc/read.h"
 #include "profile/profile.h"
+#include "profile/runtime.h"
 #include "store/store.h"
 #include "symbol/named_code.h"
 #include "tracee/permission.h"
@@ -143,6 +145,36 @@ void recording_say_next(const struct count_options *count, const struct recorded
 	buf_release(&of_verdict);
 }
 
+/* The environment of a command is that of profc. */
+static bool is_without_pool(const struct recording *recording, const struct runtime *runtime)
+{
+	pid_t pid = recording->argv ? getpid() : recording->attached.pids[0];
+	struct buf environment = {0};
+	/* What has ended cannot be asked. */
+	bool is_without = !proc_read_process_file(pid, "environ", &environment) ||
+			  runtime_is_without_pool(runtime, (const char *)environment.bytes,
+						  environment.nr_bytes);
+
+	buf_release(&environment);
+	return is_without;
+}
+
+/* Some runtimes take much from the C library at a time, and hand it out themselves. */
+static void hint_at_pool(const struct recording *recording)
+{
+	char path[PATH_MAX] = "";
+	const char *program = recording->argv ? recording->argv[0] : path;
+	const struct runtime *runtime;
+
+	if (!recording->argv && recording->attached.nr)
+		proc_read_process_link(recording->attached.pids[0], "exe", path, sizeof(path));
+	runtime = runtime_of_file(program);
+	if (runtime && runtime->no_pool && !is_without_pool(recording, runtime))
+		print_hint("%s hands out memory from blocks of its own: started with %s, each "
+			   "piece is recorded",
+			   runtime->name, runtime->no_pool);
+}
+
 static bool is_stopped(pid_t pid)
 {
 	struct proc_stat stat;
@@ -265,6 +297,8 @@ void recording_say_done(const struct recording *recording, const struct recorded
 	print_note("wrote %s: %s", file_name(&recorded->file), buf_str(&text));
 	buf_release(&text);
 	say_counts(recorded->profile);
+	if (count_options_have_memory(&options->count))
+		hint_at_pool(recording);
 	if (options->verbose)
 		say_counters(recorded->profile);
 	else if (has_cpu)

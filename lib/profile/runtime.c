@@ -7,29 +7,32 @@
 
 #include "base/alloc.h"
 
-#define PYTHON "python3 -X perf, of 3.12 and later", "3.8 to 3.13"
-#define NODE   "node --perf-basic-prof", "18 and 20"
-#define PHP    "php -d opcache.jit_debug=16, of 8.0 and later with its JIT", "8.2"
-#define JAVA   "java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, of 17 and later"
+#define PYTHON	    "python3 -X perf, of 3.12 and later", "3.8 to 3.13"
+#define NODE	    "node --perf-basic-prof", "18 and 20"
+#define PHP	    "php -d opcache.jit_debug=16, of 8.0 and later with its JIT", "8.2", NULL, PHP_NO_POOL
+#define PHP_NO_POOL "USE_ZEND_ALLOC=0"
+#define JAVA	    "java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, of 17 and later"
 
 static const struct runtime runtimes[] = {
-	{"node", "Node.js", NODE, NULL},
-	{"libnode", "Node.js", NODE, NULL},
-	{"deno", "Deno", "deno run --v8-flags=--perf-basic-prof", NULL, NULL},
-	{"python", "Python", PYTHON, NULL},
-	{"libpython", "Python", PYTHON, NULL},
-	{"ruby", "Ruby", "ruby --yjit-perf, of 3.3 and later", NULL, NULL},
-	{"libruby", "Ruby", "ruby --yjit-perf, of 3.3 and later", NULL, NULL},
-	{"java", "Java", JAVA, NULL, "Compiler.perfmap"},
-	{"libjvm", "Java", JAVA, NULL, "Compiler.perfmap"},
-	{"dotnet", ".NET", "DOTNET_PerfMapEnabled=1, of 6 and later", NULL, NULL},
-	{"php", "PHP", PHP, NULL},
-	{"libphp", "PHP", PHP, NULL},
-	{"perl", "Perl", NULL, "5.36", NULL},
-	{"libperl", "Perl", NULL, "5.36", NULL},
-	{"beam", "Erlang", "erl +JPperf true, of OTP 24 and later", NULL, NULL},
-	{"luajit", "LuaJIT", "a LuaJIT that is built with -DLUAJIT_USE_PERFTOOLS", NULL, NULL},
-	{"libluajit", "LuaJIT", "a LuaJIT that is built with -DLUAJIT_USE_PERFTOOLS", NULL, NULL},
+	{"node", "Node.js", NODE, NULL, NULL},
+	{"libnode", "Node.js", NODE, NULL, NULL},
+	{"deno", "Deno", "deno run --v8-flags=--perf-basic-prof", NULL, NULL, NULL},
+	{"python", "Python", PYTHON, NULL, NULL},
+	{"libpython", "Python", PYTHON, NULL, NULL},
+	{"ruby", "Ruby", "ruby --yjit-perf, of 3.3 and later", NULL, NULL, NULL},
+	{"libruby", "Ruby", "ruby --yjit-perf, of 3.3 and later", NULL, NULL, NULL},
+	{"java", "Java", JAVA, NULL, "Compiler.perfmap", NULL},
+	{"libjvm", "Java", JAVA, NULL, "Compiler.perfmap", NULL},
+	{"dotnet", ".NET", "DOTNET_PerfMapEnabled=1, of 6 and later", NULL, NULL, NULL},
+	{"php", "PHP", PHP},
+	{"libphp", "PHP", PHP},
+	{"perl", "Perl", NULL, "5.36", NULL, NULL},
+	{"libperl", "Perl", NULL, "5.36", NULL, NULL},
+	{"beam", "Erlang", "erl +JPperf true, of OTP 24 and later", NULL, NULL, NULL},
+	{"luajit", "LuaJIT", "a LuaJIT that is built with -DLUAJIT_USE_PERFTOOLS", NULL, NULL,
+	 NULL},
+	{"libluajit", "LuaJIT", "a LuaJIT that is built with -DLUAJIT_USE_PERFTOOLS", NULL, NULL,
+	 NULL},
 };
 
 /* Characters after the name: python3.12, ruby-3.3, libnode.so.108, node. */
@@ -50,6 +53,19 @@ const struct runtime *runtime_of_file(const char *path)
 			return &runtimes[i];
 	}
 	return NULL;
+}
+
+bool runtime_is_without_pool(const struct runtime *runtime, const char *environment,
+			     size_t nr_bytes)
+{
+	const char *end = environment + nr_bytes;
+
+	for (const char *entry = environment; entry < end;
+	     entry += strnlen(entry, (size_t)(end - entry)) + 1) {
+		if (strncmp(entry, runtime->no_pool, (size_t)(end - entry)) == 0)
+			return true;
+	}
+	return false;
 }
 
 const char *runtime_known_versions(const char *name)

@@ -151,6 +151,22 @@ class PhpMemory(LiveCase):
     def counters(self, recording):
         return json.loads(recording.info("--json"))["counters"]
 
+    def test_without_the_setting_a_hint_has_it(self):
+        self.assertIn("USE_ZEND_ALLOC", ENVIRONMENT)
+        script = self.script("<?php str_repeat('x', 100000); usleep(3000000);")
+        plain = {name: value for name, value in ENVIRONMENT.items() if name != "USE_ZEND_ALLOC"}
+        for environment, expected in (
+            (plain, 1), ({**plain, "USE_ZEND_ALLOC": "1"}, 1), (ENVIRONMENT, 0)
+        ):
+            recording = record(self.directory, [self.php, script], "--mem", env=environment)
+            self.assertEqual(recording.stderr.count("started with USE_ZEND_ALLOC=0,"), expected)
+            with subprocess.Popen([self.php, script], env=environment) as target:
+                attached = attach(self.directory, target.pid, "--mem", "-d", "300ms")
+                target.kill()
+            self.assertEqual(attached.stderr.count("started with USE_ZEND_ALLOC=0,"), expected)
+        recording = record(self.directory, [self.php, script], env=plain)
+        self.assertNotIn("USE_ZEND_ALLOC", recording.stderr)
+
     def test_all_that_is_left_has_its_line(self):
         recording = self.record(CACHE, "--mem=all", "--no-cpu")
         left = self.left_at(recording, 20000)
