@@ -76,7 +76,8 @@ const struct option_row record_option_rows[] = {
 	 .name = "trigger",
 	 .argument = "T",
 	 .offset = AT(keep.triggers),
-	 .help = "write it upon exit, crash, 'cpu>PCT%/TIME', 'rss>SIZE', 'stall>TIME', "
+	 .help = "write it upon exit, crash, gone (of --unit), 'cpu>PCT%/TIME', 'rss>SIZE', "
+		 "'stall>TIME', "
 		 "'runq>PCT%/TIME' or 'mark:NAME>TIME', in quotes; repeatable (always: SIGUSR2, "
 		 "'profc ctl DIR dump', and 'dump LABEL' of --control)"},
 	{.type = OPTION_UINT,

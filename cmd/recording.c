@@ -594,12 +594,12 @@ static int begin(struct recording *recording, struct recorded *recorded, struct 
 		recording_file_discard(&recorded->file);
 	} else if (status == 0) {
 		recording_say_descendants(recording, *sampler);
-		recording_say_joined(recording, *sampler);
 		prepare_snapshots(recording, &recorded->file);
 		prepare_keep(recording, counting);
 		/* What is recorded as a command is the service, and says this itself. */
 		if (!recording->argv)
 			service_notify_ready();
+		recording_say_joined(recording, *sampler);
 	}
 	return status;
 }

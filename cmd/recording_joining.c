@@ -4,6 +4,7 @@
 #include "cmd/command.h"
 #include "cmd/record_options.h"
 #include "cmd/recording_priv.h"
+#include "cmd/service_notify.h"
 
 const struct joiners *recording_joiners(const struct recording *recording)
 {
@@ -45,23 +46,41 @@ static void say_refused(const struct recording *recording, const struct sampler_
 		print_hint("%s", joined->refusal.hint);
 }
 
+static void note_waiting(struct recording *recording, bool is_waiting)
+{
+	if (is_waiting == recording->joining.is_waiting)
+		return;
+	recording->joining.is_waiting = is_waiting;
+	if (recording->keep)
+		keep_set_waiting(recording->keep, is_waiting);
+	else
+		service_notify_state(is_waiting, "%s", "");
+}
+
 void recording_say_joined(struct recording *recording, struct sampler *sampler)
 {
 	struct recording_joining *joining = &recording->joining;
 	struct sampler_joined joined;
+	bool is_ending = recording->is_over || sampler_is_asked_to_stop(sampler);
 
-	if (!recording_joiners(recording) || recording->options->quiet ||
-	    (joining->has_told_of_waiting && joining->has_told_of_refusal))
+	if (!recording_joiners(recording))
 		return;
 	joined = sampler_joined(sampler);
+	/* At the end all are let go. */
+	if (!is_ending) {
+		note_waiting(recording, !joined.nr_processes);
+		if (joined.nr_gone != joining->nr_gone && keep_has_triggers(recording->keep))
+			keep_gone(recording->keep, sampler);
+		joining->nr_gone = joined.nr_gone;
+	}
+	if (recording->options->quiet)
+		return;
 	if (!joining->has_told_of_refusal && joined.nr_refused) {
 		joining->has_told_of_refusal = true;
 		joining->nr_told = nr_refused(recording, &joined);
 		say_refused(recording, &joined);
 	}
-	/* At the end all are let go. */
-	if (!joining->has_told_of_waiting && !joined.nr_processes && !recording->is_over &&
-	    !sampler_is_asked_to_stop(sampler)) {
+	if (!joining->has_told_of_waiting && !joined.nr_processes && !is_ending) {
 		joining->has_told_of_waiting = true;
 		say_waiting(recording);
 	}
@@ -95,6 +114,7 @@ void recording_leave_joined(struct recording *recording, struct sampler *former)
 /* At once it finds those that were refused before, which are said and counted already. */
 void recording_rejoin(struct recording *recording, struct sampler *sampler)
 {
+	recording->joining.nr_gone = 0;
 	if (recording->joining.nr_refused)
 		recording->joining.nr_known = sampler_joined(sampler).nr_refused;
 }

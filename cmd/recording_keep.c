@@ -91,7 +91,8 @@ struct keep {
 	atomic_bool is_writing;
 	uint64_t reading_due_ns, free_ns; /* CLOCK_MONOTONIC; no trigger is obeyed before free_ns */
 	struct keep_crash crash;
-	uint64_t epoch_ns; /* CLOCK_REALTIME when CLOCK_BOOTTIME was 0, as last seen */
+	uint64_t epoch_ns;	/* CLOCK_REALTIME when CLOCK_BOOTTIME was 0, as last seen */
+	atomic_bool is_waiting; /* for a process of --unit or --comm */
 	atomic_uint nr_begun_again, nr_suppressed, nr_written, nr_failed;
 };
 
@@ -167,6 +168,12 @@ static uint64_t max_bytes_of(const struct record_options *options)
 	return count_options_have_memory(&options->count) ? max_bytes / 2 : max_bytes;
 }
 
+/* Without a process. */
+static bool may_go_on(const struct record_options *options)
+{
+	return options->select.units.nr || options->select.names.nr;
+}
+
 int keep_new(const struct record_options *options, const char *command, struct keep **keep,
 	     struct err *err)
 {
@@ -197,6 +204,9 @@ int keep_new(const struct record_options *options, const char *command, struct k
 		status = err_set(err, ERR_INVALID,
 				 "--trigger mark needs --control, by which "
 				 "marks come");
+	if (status == 0 && triggers_find(&made->triggers, TRIGGER_GONE) && !may_go_on(options))
+		status = err_set(err, ERR_INVALID,
+				 "--trigger gone needs --unit or --comm: else 'exit' is it");
 	if (status < 0) {
 		keep_free(made);
 		return status;
@@ -378,8 +388,9 @@ static void write_dump(struct keep *keep, struct keep_dump *dump)
 	} else {
 		atomic_fetch_add(&keep->nr_written, 1);
 		if (keep->tells_manager)
-			service_notify_status("recording; %u written, the last by %s: %s",
-					      atomic_load(&keep->nr_written), dump->text, path);
+			service_notify_state(atomic_load(&keep->is_waiting),
+					     "; %u written, the last by %s: %s",
+					     atomic_load(&keep->nr_written), dump->text, path);
 		keep_directory_limit(&keep->directory, path);
 		answer(dump, "wrote", strrchr(path, '/') + 1);
 		clear_line(keep);
@@ -580,6 +591,23 @@ int keep_timeout_ms(const struct keep *keep)
 void keep_signal(struct keep *keep, struct sampler *sampler)
 {
 	fire(keep, sampler, trigger_name(TRIGGER_SIGNAL), trigger_name(TRIGGER_SIGNAL));
+}
+
+void keep_gone(struct keep *keep, struct sampler *sampler)
+{
+	if (triggers_find(&keep->triggers, TRIGGER_GONE))
+		fire(keep, sampler, trigger_name(TRIGGER_GONE), trigger_name(TRIGGER_GONE));
+}
+
+void keep_set_waiting(struct keep *keep, bool is_waiting)
+{
+	unsigned int nr = atomic_load(&keep->nr_written);
+
+	atomic_store(&keep->is_waiting, is_waiting);
+	if (nr)
+		service_notify_state(is_waiting, "; %u written", nr);
+	else
+		service_notify_state(is_waiting, "%s", "");
 }
 
 void keep_control(struct keep *keep, struct sampler *sampler, const char *label)

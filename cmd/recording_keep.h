@@ -56,12 +56,16 @@ void keep_continue(struct keep *keep, struct profile *profile, uint64_t elapsed_
 /* When the profile of now began, since the first one did. */
 uint64_t keep_base_ns(const struct keep *keep);
 
+/* Is there no process to record? The service manager is told. */
+void keep_set_waiting(struct keep *keep, bool is_waiting);
 /* How long poll(2) may wait, in milliseconds. */
 int keep_timeout_ms(const struct keep *keep);
 /* Look at the triggers, and write what is due. To be called after that time, or before. */
 void keep_look(struct keep *keep, struct sampler *sampler);
 /* SIGUSR2; a line of --control; a mark of the user's, which the sampler has. */
 void keep_signal(struct keep *keep, struct sampler *sampler);
+/* The last process of --unit or --comm has ended. */
+void keep_gone(struct keep *keep, struct sampler *sampler);
 void keep_control(struct keep *keep, struct sampler *sampler, const char *label);
 void keep_mark(struct keep *keep, struct sampler *sampler, const char *text);
 /* Readable when 'profc ctl' asks for something; -1: it cannot. */

@@ -67,6 +67,8 @@ struct recorded {
 struct recording_joining {
 	struct joiners joiners; /* empty: none do */
 	bool has_told_of_waiting, has_told_of_refusal;
+	bool is_waiting;   /* as the service manager knows it */
+	size_t nr_gone;	   /* of the sampler of now, that are noted */
 	size_t nr_told;	   /* of refused ones */
 	size_t nr_refused; /* by former samplers */
 	size_t nr_known;   /* by the one of now, and by those before */

@@ -54,14 +54,15 @@ void service_notify_stopping(void)
 	notify("STOPPING=1");
 }
 
-void service_notify_status(const char *format, ...)
+void service_notify_state(bool is_waiting, const char *format, ...)
 {
-	char text[512] = "STATUS=";
-	size_t begin = strlen(text);
+	char text[512];
+	int begin = snprintf(text, sizeof(text), "STATUS=%s",
+			     is_waiting ? "waiting for a process" : "recording");
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text + begin, sizeof(text) - begin, format, args);
+	vsnprintf(text + begin, sizeof(text) - (size_t)begin, format, args);
 	va_end(args);
 	/* A line of its own would be another message. */
 	for (char *at = text + begin; *at; at++) {

@@ -3,10 +3,16 @@
 #ifndef PROFC_CMD_SERVICE_NOTIFY_H
 #define PROFC_CMD_SERVICE_NOTIFY_H
 
+#include <stdbool.h>
+
 /* Recording has begun, and has ended. Without a service manager, these do nothing. */
 void service_notify_ready(void);
 void service_notify_stopping(void);
-/* The line of `systemctl status`; control characters become '?'. */
-void service_notify_status(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/*
+ * The line of `systemctl status`: whether it waits for a process to record, and more; control
+ * characters become '?'.
+ */
+void service_notify_state(bool is_waiting, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 #endif

@@ -42,6 +42,7 @@ static const struct {
 	[TRIGGER_MARK] = {"mark", "mark:NAME>TIME", "mark:sorting>200ms", FORM_PHASE, is_long_phase,
 			  false},
 	[TRIGGER_CRASH] = {"crash", "crash", NULL, FORM_NOTHING, NULL, false},
+	[TRIGGER_GONE] = {"gone", "gone", NULL, FORM_NOTHING, NULL, false},
 };
 
 /* Samples come once a second. */

@@ -20,6 +20,7 @@ enum trigger_kind {
 	TRIGGER_RUNQ,
 	TRIGGER_MARK,
 	TRIGGER_CRASH, /* a core is written, or the command dies of such a signal */
+	TRIGGER_GONE,  /* no process of --unit or --comm is left */
 	TRIGGER_KIND_COUNT,
 };
 

@@ -212,6 +212,8 @@ void roster_end_process(struct roster *roster, struct roster_process *process)
 		pid_table_remove(&roster->by_pid, process->pid);
 	pid_table_set(&roster->births.ended, process->pid, roster);
 	heir = roster_find_process(roster, process->pid); /* the same process after an exec */
+	if (!roster->nr_processes && roster->joining)
+		roster->joining->joined.nr_gone++;
 	leave_parent(process);
 	while ((child = process->children)) {
 		leave_parent(child);

@@ -98,9 +98,12 @@ void roster_admit(struct roster *roster, const struct joiners *joiners);
 void roster_join_all(struct roster *roster);
 /* Find those that have come to fit, to be called often: it takes a small part of the time. */
 void roster_join(struct roster *roster, uint64_t now_ns);
-/* How many processes have joined by that, and how many may not be traced, with the first reason. */
+/*
+ * How many processes have joined by that, and how many may not be traced, with the first reason;
+ * and how many times the last of all processes has ended.
+ */
 struct roster_joined {
-	size_t nr, nr_refused;
+	size_t nr, nr_refused, nr_gone;
 	struct err refusal;
 };
 struct roster_joined roster_joined(const struct roster *roster);

@@ -336,7 +336,7 @@ struct sampler_joined sampler_joined(struct sampler *sampler)
 	joined = roster_joined(sampler->roster);
 	nr = roster_nr_processes(sampler->roster);
 	pthread_mutex_unlock(&sampler->lock);
-	return (struct sampler_joined){nr, joined.nr_refused, joined.refusal};
+	return (struct sampler_joined){nr, joined.nr_gone, joined.nr_refused, joined.refusal};
 }
 
 size_t sampler_nr_descendants(const struct sampler *sampler)

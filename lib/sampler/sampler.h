@@ -96,6 +96,7 @@ struct sampler *sampler_start(const struct sampler_options *options, struct prof
 /* How it is with sampler_targets.joiners. Any thread. */
 struct sampler_joined {
 	size_t nr_processes; /* that are there now, and are recorded */
+	size_t nr_gone;	     /* how many times the last one has ended */
 	size_t nr_refused;   /* may not be traced, with the first reason; the others go on */
 	struct err refusal;
 };

@@ -245,8 +245,26 @@ class Joining(LiveCase):
         self.assertTrue(os.path.basename(file).startswith(self.name(path)), file)
         self.assertEqual(set(self.pids(Recording(file))), pids)
 
+    def test_the_end_of_the_last_process_is_a_trigger(self):
+        path = self.program()
+        with self.recorder(
+            "--comm", f"^{self.name(path)}$", "--keep", "4s", "--trigger", "gone"
+        ) as recorder:
+            self.wait_waiting(recorder)
+            with subprocess.Popen([path, "600"], stdout=subprocess.DEVNULL) as other:
+                pid = self.spin(path, 300)
+                other.wait(timeout=60)
+            self.eventually(lambda: glob.glob(os.path.join(recorder.path, "*.gone.data")), "a file")
+            self.assertIsNone(recorder.process.poll(), "it goes on")
+            recorder.process.send_signal(signal.SIGTERM)
+            self.assertEqual(recorder.process.wait(timeout=60), 0)
+        # Not at the end of the first process, nor at that of the recording.
+        (file,) = glob.glob(os.path.join(recorder.path, "*.data"))
+        self.assertEqual(set(self.pids(Recording(file))), {pid, other.pid})
+
     def test_wrong_ones_are_refused(self):
         for options, reason in (
+            (["-p", os.getpid(), "--keep", "4s", "--trigger", "gone"], "needs --unit or --comm"),
             (["--comm", "["], "--comm: invalid regular expression '['"),
             (["--unit", "/"], "no name of a unit"),
             (["--unit", "a", "--within", "main"], "--within cannot be combined"),

@@ -2,6 +2,7 @@
 """A recorder as a service: what it tells the service manager, and what it writes to the journal."""
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -58,6 +59,21 @@ class Manager(LiveCase):
                 said = recorder.process.stderr.read()
             # As the journal takes them: whole lines, without what moves a cursor.
             self.assertRegex(said, r"\A(profc: [ -~]*\n){2,}\Z")
+
+    def test_it_is_told_of_the_wait_for_a_process(self):
+        told = self.listen(self.path("notify"))
+        path = self.path(f"s{os.getpid()}")
+        shutil.copy(build("spin_leaf"), path)
+        with self.record(self.path("notify"), "attach", "--comm", f"^{os.path.basename(path)}$",
+                         "--keep", "4s", "--trigger", "gone") as recorder:
+            self.assertEqual(told(), "READY=1\nSTATUS=recording")
+            self.assertEqual(told(), "STATUS=waiting for a process")
+            subprocess.run([path, "2000"], check=True, stdout=subprocess.DEVNULL)
+            self.assertEqual(told(), "STATUS=recording")
+            self.assertEqual(told(), "STATUS=waiting for a process")
+            self.assertRegex(told(), "^STATUS=waiting for a process; 1 written, the last by gone: ")
+            recorder.process.send_signal(signal.SIGTERM)
+            self.assertEqual(told(), "STOPPING=1")
 
     def test_a_command_that_is_recorded_speaks_for_itself(self):
         told = self.listen(self.path("notify"))

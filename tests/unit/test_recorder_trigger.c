@@ -45,6 +45,7 @@ TEST(recorder_trigger, triggers_are_parsed)
 		{"control", TRIGGER_CONTROL, 0, 0, NULL},
 		{"exit", TRIGGER_EXIT, 0, 0, NULL},
 		{"crash", TRIGGER_CRASH, 0, 0, NULL},
+		{"gone", TRIGGER_GONE, 0, 0, NULL},
 		{"cpu>180%/5s", TRIGGER_CPU, 1.8, 5 * NS_PER_SEC, NULL},
 		{"cpu>12.5%/1m", TRIGGER_CPU, 0.125, 60 * NS_PER_SEC, NULL},
 		{"rss>2G", TRIGGER_RSS, 2147483648.0, 0, NULL},
