@@ -89,7 +89,7 @@ static const struct table_column columns[] = {
 	{.header = "time (UTC)"},
 	{.header = "size", .right = true},
 	{.header = "trigger", .flexible = true, .cut = CUT_END, .min_columns = 8, .share = 1},
-	{.header = "file", .flexible = true, .cut = CUT_MIDDLE, .min_columns = 16, .share = 3},
+	{.header = "file"}, /* to be copied: a line may be longer than the terminal is wide */
 };
 
 static void list_text(const struct keep_files *files, struct sink *sink)

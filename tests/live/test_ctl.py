@@ -89,6 +89,11 @@ class Ctl(LiveCase):
             done = self.ctl(recorder.path, "list")
             self.assertEqual(len(done.stdout.splitlines()), 3)
             self.assertIn("a recorder writes to it", done.stderr)
+            # In whatever terminal, names are whole.
+            narrow = subprocess.run([PROFC, "ctl", recorder.path, "list"], check=True, text=True,
+                                    capture_output=True, env={**os.environ, "COLUMNS": "60"})
+            self.assertEqual([line.split()[-1] for line in narrow.stdout.splitlines()[1:]],
+                             [file["file"] for file in listed["files"]])
             done = self.ctl(recorder.path, "stop")
             self.assertIn("has ended", done.stderr)
             self.assertEqual(recorder.process.wait(timeout=60), 0)
