@@ -29,6 +29,7 @@
 #include "recorder/trigger.h"
 #include "sampler/sampler.h"
 #include "symbol/kept_files.h"
+#include "view/number.h"
 
 /* A file has this much of the time after its trigger. */
 #define AFTER_NS (2 * NS_PER_SEC)
@@ -252,6 +253,20 @@ static uint64_t epoch_ns(void)
 	return clock_realtime_ns() - clock_boot_ns();
 }
 
+/* To a person who has begun it; a service has its log for what happens. */
+static void say_how_to_ask(const struct keep *keep)
+{
+	struct buf span = {0};
+
+	if (!keep->history || keep->socket.listener < 0 || !keep->clears_line ||
+	    !may_show_progress())
+		return;
+	append_weight(&span, METRIC_WALL, keep->options->keep.span_ns);
+	print_note("the last %s are kept: 'profc ctl %s dump' writes them", buf_str(&span),
+		   keep->directory.path);
+	buf_release(&span);
+}
+
 void keep_begin(struct keep *keep, const struct symbol_options *symbols,
 		const struct counting *counting, bool clears_line, bool tells_manager)
 {
@@ -263,6 +278,7 @@ void keep_begin(struct keep *keep, const struct symbol_options *symbols,
 	keep->tells_manager = tells_manager;
 	recording_push_begin(keep->push, keep->writer, &keep->symbols, clears_line);
 	keep->epoch_ns = epoch_ns();
+	say_how_to_ask(keep);
 }
 
 void keep_collect(void *context, const struct profile *profile)

@@ -16,6 +16,7 @@ from live import LiveCase
 from paths import PROFC
 from profc import Recorder, Recording, profc
 from targets import build, need
+from terminal import on_terminal
 
 IN_COMPANY = True
 
@@ -691,6 +692,20 @@ class Culprit(RecorderCase):
             self.end(recorder)
         rows = {row["function"]: row["total_bytes"] for row in recording.rows("-m", "live")}
         self.assertGreaterEqual(rows["fill_on_request"], 150 << 20)
+
+
+class OnTerminal(LiveCase):
+    def test_it_says_how_to_ask_for_the_time_that_it_keeps(self):
+        dumps = self.path("dumps")
+        words = f"the last 60.0 s are kept: 'profc ctl {dumps} dump' writes them\n"
+        with subprocess.Popen([build("spin_leaf"), "60000"], stdout=subprocess.DEVNULL) as target:
+            command = [PROFC, "attach", "-p", str(target.pid), "--keep", "60s", "-d", "300ms", "-o",
+                       dumps]
+            said = on_terminal(command)[1], on_terminal([*command, "-q"])[1]
+            unseen = subprocess.run(command, capture_output=True, check=True, text=True).stderr
+            target.kill()
+        self.assertIn(words, said[0])
+        self.assertNotIn("are kept", said[1] + unseen)
 
 
 class Options(LiveCase):
