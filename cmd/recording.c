@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/end_timer.h"
 #include "base/err.h"
+#include "base/process_clock.h"
 #include "cmd/command.h"
 #include "cmd/counting.h"
 #include "cmd/export_values.h"
@@ -64,6 +65,7 @@ static void take_over_signals(struct recording *recording)
 	/* A full disk or a closed pipe is an error of write(2), not our end. */
 	sigaddset(&ours, SIGPIPE);
 	sigaddset(&ours, SIGXFSZ);
+	sigaddset(&ours, clock_alarms_signal());
 	child_signals_take_over(&ours, &recording->former_signals);
 	signal_pipe_open(&recording->signals, &handled);
 }

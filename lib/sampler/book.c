@@ -114,7 +114,7 @@ static void process_born(void *context, struct roster_process *process,
 	}
 	probing_born(sampler, about, process->origin);
 	collector_publish(sampler->collector, message);
-	due_queue_put(&sampler->processes, &record->due, now_ns);
+	due_queue_put(&sampler->clocks.due, &record->due, now_ns);
 }
 
 static struct message *message_about(enum message_kind kind, const struct sampled_thread *thread,
@@ -525,7 +525,7 @@ static void process_gone(void *context, struct roster_process *roster)
 		cpu_split_meter_sum(&process->cpu.split, &message->body.process.split);
 	proc_cpu_split_add(&sampler->session->ended_split, &message->body.process.split);
 	collector_publish(sampler->collector, message);
-	due_queue_remove(&sampler->processes, &process->due);
+	due_queue_remove(&sampler->clocks.due, &process->due);
 	process_clock_release(&process->cpu.clock);
 	free(process->places);
 	free(process->advances);

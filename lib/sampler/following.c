@@ -22,7 +22,7 @@ static uint64_t pause_ns(const struct sampler *sampler, const struct sampled_pro
 	uint64_t age_ns = process_age_ns(process, sampler->tick.now_ns);
 
 	return min_u64(age_ns / AGE_PER_PAUSE, LONGEST_PAUSE_NS) +
-	       sampler->processes.nr * EACH_PAUSE_NS;
+	       sampler->clocks.due.nr * EACH_PAUSE_NS;
 }
 
 /* The leader is the last to be reaped. */
@@ -61,8 +61,8 @@ void follow_processes(struct sampler *sampler)
 {
 	struct sampled_process *process;
 
-	while ((process = due_queue_take(&sampler->processes, sampler->tick.now_ns))) {
-		due_queue_put(&sampler->processes, &process->due,
+	while ((process = due_queue_take(&sampler->clocks.due, sampler->tick.now_ns))) {
+		due_queue_put(&sampler->clocks.due, &process->due,
 			      sampler->tick.now_ns + 1 + pause_ns(sampler, process));
 		if (!roster_is_in_program(sampler->roster, process->roster, NULL, false,
 					  sampler->tick.now_ns))

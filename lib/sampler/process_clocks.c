@@ -11,6 +11,8 @@
 #define SHORTEST_CLOCK_NS (20 * NS_PER_MS)
 #define CLOCK_EACH_NS	  (100 * NS_PER_US)
 #define CLOCK_EACH_PART	  25
+/* The clock of a process that is watched is read so many times more rarely. */
+#define WATCHED_PAUSES 4
 
 /* Sweeps through its threads take at most this part of the time. */
 #define SWEEP_PART 16
@@ -60,14 +62,22 @@ static bool hides_time(const struct sampler *sampler, struct sampled_process *pr
 
 /*
  * Reading clocks of processes that do nothing takes less than a hundredth of a CPU; at a low
- * frequency less: few ticks could sample what is found.
+ * frequency less: few ticks could sample what is found. A process that is watched is found at the
+ * first tick of the kernel in which it runs, and only its shorter runs are left to be found here.
  */
-static uint64_t clock_pause_ns(const struct sampler *sampler, uint64_t quiet_ns)
+static uint64_t clock_pause_ns(const struct sampler *sampler, struct sampled_process *process,
+			       uint64_t quiet_ns)
 {
+	struct process_cpu *cpu = &process->cpu;
 	uint64_t each_ns =
 		max_u64(CLOCK_EACH_NS, sampler->governor.base_period_ns / CLOCK_EACH_PART);
 
-	return min_u64(quiet_ns / SLEEP_PART, SHORTEST_CLOCK_NS + sampler->processes.nr * each_ns);
+	uint64_t all_ns = sampler->clocks.due.nr * each_ns;
+
+	if (quiet_ns / SLEEP_PART > SHORTEST_CLOCK_NS + all_ns && sampler->clocks.alarms.fd >= 0 &&
+	    process_clock_watch(&cpu->clock, process->roster->pid, cpu->latest_ns))
+		all_ns *= WATCHED_PAUSES;
+	return min_u64(quiet_ns / SLEEP_PART, SHORTEST_CLOCK_NS + all_ns);
 }
 
 /* Its only thread, if this tick has read it, so that nothing else is to be found; or NULL. */
@@ -98,7 +108,7 @@ static void check_process(struct sampler *sampler, struct sampled_process *proce
 		cpu->split_seen_ns = cpu->latest_ns =
 			max_u64(former_ns, cpu->base_ns + cpu->covered_ns);
 		book_credit(sampler, process);
-		due_queue_put(&sampler->processes, &process->due, now_ns + 1);
+		due_queue_put(&sampler->clocks.due, &process->due, now_ns + 1);
 		return;
 	}
 	if (process->roster->nr_threads >= MANY_THREADS)
@@ -112,9 +122,10 @@ static void check_process(struct sampler *sampler, struct sampled_process *proce
 			process->quiet_since_ns = process->read_ns;
 		process->is_quiet = true;
 		process->quiet_until_ns = process->read_ns = now_ns;
-		due_queue_put(&sampler->processes, &process->due,
-			      now_ns + 1 +
-				      clock_pause_ns(sampler, now_ns - process->quiet_since_ns));
+		due_queue_put(
+			&sampler->clocks.due, &process->due,
+			now_ns + 1 +
+				clock_pause_ns(sampler, process, now_ns - process->quiet_since_ns));
 		return;
 	}
 	/* A process that has not run yet has no time, either. To ask all threads takes long. */
@@ -127,7 +138,7 @@ static void check_process(struct sampler *sampler, struct sampled_process *proce
 		book_see_split(process);
 		book_see_rest(sampler, process, now_ns);
 	}
-	due_queue_put(&sampler->processes, &process->due, now_ns + 1);
+	due_queue_put(&sampler->clocks.due, &process->due, now_ns + 1);
 	if (!is_gone && (!sampler->tick.look_ns || now_ns < cpu->sweep_again_ns ||
 			 !hides_time(sampler, process)))
 		return;
@@ -135,6 +146,29 @@ static void check_process(struct sampler *sampler, struct sampled_process *proce
 	cpu->known_rest_ns =
 		cpu->latest_ns -
 		min_u64(cpu->latest_ns, cpu->base_ns + cpu->covered_ns + cpu->handed_out_ns);
+}
+
+/* As many are taken from the kernel at once. */
+#define ALARMS_AT_ONCE 16
+
+void process_clocks_heed(struct sampler *sampler)
+{
+	pid_t pids[ALARMS_AT_ONCE];
+	size_t nr;
+
+	do {
+		nr = clock_alarms_take(&sampler->clocks.alarms, pids, ALARMS_AT_ONCE);
+		for (size_t i = 0; i < nr; i++) {
+			struct roster_process *process =
+				roster_find_process(sampler->roster, pids[i]);
+			struct sampled_process *record = process ? process->owner : NULL;
+
+			if (!record || !record->cpu.clock.is_watched)
+				continue; /* the alarm of one that has ended */
+			process_clock_expired(&record->cpu.clock);
+			check_process(sampler, record);
+		}
+	} while (nr == ALARMS_AT_ONCE);
 }
 
 /*
@@ -149,7 +183,7 @@ void process_clocks_check(struct sampler *sampler)
 	struct sampled_process *process;
 
 	do {
-		process = due_queue_take(&sampler->processes, sampler->tick.now_ns);
+		process = due_queue_take(&sampler->clocks.due, sampler->tick.now_ns);
 		if (process)
 			check_process(sampler, process);
 	} while (process && clock_monotonic_ns() < until_ns);

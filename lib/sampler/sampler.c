@@ -88,6 +88,7 @@ static struct sampler *new_sampler(const struct sampler_options *options, struct
 	pthread_mutex_init(&sampler->lock, &inherits);
 	pthread_mutexattr_destroy(&inherits);
 	init_placement(sampler);
+	clock_alarms_open(&sampler->clocks.alarms);
 	governor_init(&sampler->governor, period_ns, options->max_overhead_ppm,
 		      clock_monotonic_ns());
 	sampler->roster = roster_new(&listener, options->follow_children, options->helper);
@@ -105,7 +106,8 @@ static void free_sampler(struct sampler *sampler)
 	advances_end(&sampler->advances);
 	due_queue_release(&sampler->active);
 	due_queue_release(&sampler->threads);
-	due_queue_release(&sampler->processes);
+	due_queue_release(&sampler->clocks.due);
+	clock_alarms_close(&sampler->clocks.alarms);
 	idle_meter_close(&sampler->idle);
 	free(sampler->tick.running);
 	free(sampler->tick.by_cpu);

@@ -52,6 +52,12 @@ struct tick {
 	size_t nr_places;
 };
 
+/* When the clocks of processes are read. */
+struct clocks_of_processes {
+	struct due_queue due;
+	struct clock_alarms alarms; /* of those that are watched, until they run */
+};
+
 struct sampler {
 	struct sampler_options options;
 	struct profile *profile;
@@ -64,9 +70,9 @@ struct sampler {
 	struct visitor *leader; /* NULL: none leads */
 	void *(*visitor_main)(void *);
 	struct session *session;
-	struct due_queue active;    /* threads that ran when last sampled, which come first */
-	struct due_queue threads;   /* the others */
-	struct due_queue processes; /* processes with a clock to be read */
+	struct due_queue active;  /* threads that ran when last sampled, which come first */
+	struct due_queue threads; /* the others */
+	struct clocks_of_processes clocks;
 	struct schedule schedule;
 	struct governor governor;
 	struct spending spending;
@@ -112,7 +118,11 @@ int visitors_start(struct sampler *sampler, struct err *err);
 void tick_run(struct visitor *visitor, uint64_t now_ns);
 void tick_last(struct visitor *visitor);
 
-/* process_clocks.c: find threads that run although they count as asleep. */
+/*
+ * process_clocks.c: find threads that run although they count as asleep. At the beginning of a tick
+ * those of processes that have begun to run, as their alarms say, so that it samples them.
+ */
+void process_clocks_heed(struct sampler *sampler);
 void process_clocks_check(struct sampler *sampler);
 
 /* visiting.c: with the lock, which is released meanwhile; the thread may be gone afterwards. */

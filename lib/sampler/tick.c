@@ -723,6 +723,7 @@ void tick_run(struct visitor *visitor, uint64_t now_ns)
 		return;
 	}
 	heed_asked_sleeps(sampler);
+	process_clocks_heed(sampler);
 	sample_due(visitor, reads_end_ns(sampler, now_ns));
 	if (visitor->priority && sampler->session->top_priority >= visitor->priority)
 		rise_above(visitor, sampler->session->top_priority);

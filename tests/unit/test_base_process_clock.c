@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/process_clock.h"
 #include "tests/unit/unit.h"
@@ -105,4 +106,67 @@ TEST(process_clock, does_without_who_is_gone)
 	process_clock_keep(&clock, working.pid);
 	assert_false(clock.is_kept);
 	process_clock_release(&clock);
+}
+
+static bool has_alarm_of(const struct clock_alarms *alarms, pid_t pid)
+{
+	pid_t pids[4];
+	size_t nr = clock_alarms_take(alarms, pids, ARRAY_SIZE(pids));
+
+	for (size_t i = 0; i < nr; i++) {
+		if (pids[i] == pid)
+			return true;
+	}
+	return false;
+}
+
+TEST(process_clock, reports_that_a_process_has_begun_to_run)
+{
+	struct process_clock clock = {0}, of_other = {0};
+	struct working working = start_working(), other = start_working();
+	struct clock_alarms alarms;
+
+	have_it_work(&working);
+	have_it_work(&other);
+	clock_alarms_open(&alarms);
+	assert_true(process_clock_watch(&clock, working.pid, clock_of(working.pid)));
+	assert_true(process_clock_watch(&of_other, other.pid, clock_of(other.pid)));
+	have_it_work(&working);
+	assert_true(has_alarm_of(&alarms, working.pid));
+	assert_false(has_alarm_of(&alarms, working.pid));
+	process_clock_expired(&clock);
+	have_it_work(&working);
+	assert_false(has_alarm_of(&alarms, working.pid));
+	assert_true(process_clock_watch(&clock, working.pid, clock_of(working.pid)));
+	have_it_work(&working);
+	assert_true(has_alarm_of(&alarms, working.pid));
+	/* The sum goes on to be kept afterwards. */
+	process_clock_keep(&of_other, other.pid);
+	assert_true(of_other.is_kept);
+	have_it_work(&other);
+	assert_true(has_alarm_of(&alarms, other.pid));
+	process_clock_expired(&of_other);
+	assert_true(of_other.is_kept);
+	process_clock_release(&clock);
+	process_clock_release(&of_other);
+	clock_alarms_close(&alarms);
+	end(&other); /* it has the other pipes as well */
+	end(&working);
+}
+
+TEST(process_clock, has_no_alarm_of_a_process_that_sleeps)
+{
+	struct process_clock clock = {0};
+	struct working working = start_working();
+	struct clock_alarms alarms;
+
+	have_it_work(&working);
+	clock_alarms_open(&alarms);
+	usleep(20 * 1000); /* it waits for the next byte by now */
+	assert_true(process_clock_watch(&clock, working.pid, clock_of(working.pid)));
+	usleep(50 * 1000);
+	assert_false(has_alarm_of(&alarms, working.pid));
+	process_clock_release(&clock);
+	clock_alarms_close(&alarms);
+	end(&working);
 }
