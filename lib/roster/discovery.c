@@ -17,6 +17,7 @@
 #include "base/minmax.h"
 #include "base/scan.h"
 #include "proc/read.h"
+#include "proc/task_ids.h"
 #include "roster/attached.h"
 #include "roster/roster_priv.h"
 #include "tracee/permission.h"
@@ -136,6 +137,38 @@ static bool is_process(pid_t id)
 	cleanup_close int fd = (int)syscall(SYS_pidfd_open, id, 0);
 
 	return fd >= 0;
+}
+
+static bool are_of_others(struct roster *roster, pid_t id, const struct task_ids *ids)
+{
+	bool is_process = ids->tgid == id;
+
+	if (roster_find_process(roster, ids->tgid))
+		return is_process; /* else a thread of it, which is to be added */
+	if (!finds_others(roster) || (is_process && is_other(roster, id)))
+		return true;
+	if (is_process && (ids->parent == getpid() || roster_find_process(roster, ids->parent)))
+		return false;
+	if (!is_other(roster, is_process ? ids->parent : ids->tgid))
+		return false;
+	roster->births.nr_others++;
+	if (is_process)
+		pid_table_set(&roster->others, id, roster);
+	return true;
+}
+
+/*
+ * Most tasks that are born on a machine have nothing to do with ours, which their ids mostly show.
+ * To select processes, files of each are read anyway.
+ */
+static bool is_of_others(struct roster *roster, pid_t id)
+{
+	struct task_ids ids;
+	enum task_ids_outcome outcome =
+		roster->joining ? TASK_IDS_HIDDEN : proc_read_task_ids(id, &ids);
+
+	return outcome == TASK_IDS_GONE ||
+	       (outcome == TASK_IDS_READ && are_of_others(roster, id, &ids));
 }
 
 /* An unknown task: a thread of ours, or a process. */
@@ -291,8 +324,10 @@ bool roster_poll(struct roster *roster, uint64_t now_ns)
 		sweep(roster, now_ns);
 		return true;
 	}
-	for (pid_t id = first; id <= last; id++)
-		ask(roster, id);
+	for (pid_t id = first; id <= last; id++) {
+		if (!is_of_others(roster, id))
+			ask(roster, id);
+	}
 	return true;
 }
 
