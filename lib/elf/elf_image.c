@@ -4,6 +4,7 @@
 
 #include "elf/elf_exports.h"
 #include "elf/elf_functions.h"
+#include "elf/elf_holes.h"
 #include "elf/elf_inflate.h"
 #include "elf/elf_open.h"
 #include "elf/elf_ranges.h"
@@ -64,13 +65,14 @@ static enum elf_machine machine_of(const GElf_Ehdr *header)
  * A copy of nr_bytes of the file from offset on, or NULL. libelf checks the
  * range against the file's size before it allocates.
  */
-static uint8_t *copy_of_file(Elf *elf, uint64_t offset, uint64_t nr_bytes)
+static uint8_t *copy_of_file(const struct elf_image *image, uint64_t offset, uint64_t nr_bytes)
 {
 	Elf_Data *raw;
 
-	if (!nr_bytes || nr_bytes > CFI_BYTES_MAX || offset > INT64_MAX)
+	if (!nr_bytes || nr_bytes > CFI_BYTES_MAX || offset > INT64_MAX ||
+	    (image->fd >= 0 && elf_is_of_holes(image->fd, offset, nr_bytes)))
 		return NULL;
-	raw = elf_getdata_rawchunk(elf, (int64_t)offset, nr_bytes, ELF_T_BYTE);
+	raw = elf_getdata_rawchunk(image->elf, (int64_t)offset, nr_bytes, ELF_T_BYTE);
 	return raw && raw->d_buf && raw->d_size == nr_bytes ? xmemdup(raw->d_buf, nr_bytes) : NULL;
 }
 
@@ -346,7 +348,7 @@ static Elf *open_again(const struct elf_image *image)
 {
 	if (image->memory)
 		return elf_memory((char *)image->memory, image->nr_memory_bytes);
-	return image->fd >= 0 ? elf_open(image->fd, ELF_C_READ) : NULL;
+	return image->fd >= 0 ? elf_open_sections(image->fd, ELF_C_READ) : NULL;
 }
 
 size_t elf_image_exports(const struct elf_image *image, const char *const *names, size_t nr,
@@ -416,7 +418,7 @@ static Elf_Scn *find_section(Elf *elf, const char *name, GElf_Shdr *header)
 
 static struct elf_bytes load_eh_frame_hdr(struct elf_image *image)
 {
-	uint8_t *bytes = copy_of_file(image->elf, image->hdr_offset, image->hdr_bytes);
+	uint8_t *bytes = copy_of_file(image, image->hdr_offset, image->hdr_bytes);
 
 	return (struct elf_bytes){.bytes = bytes,
 				  .nr_bytes = bytes ? image->hdr_bytes : 0,
@@ -433,7 +435,7 @@ static struct elf_bytes load_rest_of_segment(struct elf_image *image, uint64_t v
 
 		if (skip >= segment->file_bytes)
 			continue;
-		bytes = copy_of_file(image->elf, segment->file_offset + skip,
+		bytes = copy_of_file(image, segment->file_offset + skip,
 				     segment->file_bytes - skip);
 		return (struct elf_bytes){.bytes = bytes,
 					  .nr_bytes = bytes ? segment->file_bytes - skip : 0,
@@ -464,7 +466,7 @@ static struct elf_bytes load_eh_frame(struct elf_image *image)
 	uint64_t vaddr;
 
 	if (find_section(image->elf, ".eh_frame", &header)) {
-		uint8_t *bytes = copy_of_file(image->elf, header.sh_offset, header.sh_size);
+		uint8_t *bytes = copy_of_file(image, header.sh_offset, header.sh_size);
 
 		if (bytes)
 			return (struct elf_bytes){.bytes = bytes,
@@ -477,19 +479,19 @@ static struct elf_bytes load_eh_frame(struct elf_image *image)
 }
 
 /* It is not loaded, and may be compressed. */
-static struct elf_bytes load_debug_section(Elf *elf, const char *name)
+static struct elf_bytes load_debug_section(const struct elf_image *image, const char *name)
 {
 	GElf_Shdr header;
-	Elf_Scn *section = find_section(elf, name, &header);
+	Elf_Scn *section = find_section(image->elf, name, &header);
 	struct elf_packed packed;
 	struct elf_bytes bytes = {0};
 
 	if (!section || header.sh_size > CFI_BYTES_MAX)
 		return bytes;
 	if (!elf_is_packed(name, &header)) {
-		bytes.bytes = copy_of_file(elf, header.sh_offset, header.sh_size);
+		bytes.bytes = copy_of_file(image, header.sh_offset, header.sh_size);
 		bytes.nr_bytes = bytes.bytes ? header.sh_size : 0;
-	} else if (elf_read_packed(elf, section, name, &packed) &&
+	} else if (elf_read_packed(image->elf, section, name, &packed) &&
 		   packed.nr_inflated <= CFI_BYTES_MAX) {
 		bytes.bytes = elf_inflate(&packed, NULL);
 		bytes.nr_bytes = bytes.bytes ? packed.nr_inflated : 0;
@@ -499,9 +501,9 @@ static struct elf_bytes load_debug_section(Elf *elf, const char *name)
 
 static struct elf_bytes load_debug_frame(struct elf_image *image)
 {
-	struct elf_bytes bytes = load_debug_section(image->elf, ".debug_frame");
+	struct elf_bytes bytes = load_debug_section(image, ".debug_frame");
 
-	return bytes.bytes ? bytes : load_debug_section(image->elf, ".zdebug_frame");
+	return bytes.bytes ? bytes : load_debug_section(image, ".zdebug_frame");
 }
 
 const struct elf_cfi *elf_image_cfi(struct elf_image *image)

@@ -4,11 +4,14 @@
 
 #include <elf.h>
 #include <endian.h>
+#include <gelf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "elf/elf_holes.h"
 
 /* Objects with a section for each function have 100,000. */
 #define SECTIONS_MAX (UINT64_C(1) << 18)
@@ -62,7 +65,45 @@ static uint64_t nr_sections(int fd)
 						    : nr_sections_64(fd, &header.of_64, is_big);
 }
 
+/* A program may leave a hole where it has zeros to write to. */
+static bool is_variables(const GElf_Shdr *header)
+{
+	return header->sh_type == SHT_PROGBITS && header->sh_flags & SHF_WRITE;
+}
+
+/* Chrome with its debug information has some ten; they may all be at one place. */
+#define LARGE_SECTIONS_MAX 64
+
+static bool has_sections_of_holes(Elf *elf, int fd)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	int nr = 0;
+
+	while ((section = elf_nextscn(elf, section))) {
+		if (!gelf_getshdr(section, &header) || header.sh_size <= ELF_HOLES_MIN ||
+		    header.sh_type == SHT_NOBITS || header.sh_type == SHT_NULL ||
+		    is_variables(&header))
+			continue;
+		if (++nr > LARGE_SECTIONS_MAX ||
+		    elf_is_of_holes(fd, header.sh_offset, header.sh_size))
+			return true;
+	}
+	return false;
+}
+
 Elf *elf_open(int fd, Elf_Cmd command)
 {
 	return nr_sections(fd) <= SECTIONS_MAX ? elf_begin(fd, command, NULL) : NULL;
+}
+
+Elf *elf_open_sections(int fd, Elf_Cmd command)
+{
+	Elf *elf = elf_open(fd, command);
+
+	if (elf && has_sections_of_holes(elf, fd)) {
+		elf_end(elf);
+		return NULL;
+	}
+	return elf;
 }

@@ -9,5 +9,10 @@
  * than any program has. libelf keeps 200 bytes for each, and a file of holes can claim any number.
  */
 Elf *elf_open(int fd, Elf_Cmd command);
+/*
+ * As above, to read whole sections, as libelf does when it is asked for a part: NULL also if a
+ * large one is of holes. Variables may be.
+ */
+Elf *elf_open_sections(int fd, Elf_Cmd command);
 
 #endif

@@ -55,27 +55,31 @@ static void apply(Elf *elf, const GElf_Ehdr *file, uint32_t symbols, const GElf_
 	*word = value + (uint64_t)relocation->r_addend;
 }
 
-static void apply_section(Elf *elf, const GElf_Ehdr *file, Elf_Scn *section, uint64_t vaddr,
-			  uint64_t *words, size_t nr)
+/* Returns how many of at most `max` relocations it has. */
+static uint32_t apply_section(Elf *elf, const GElf_Ehdr *file, Elf_Scn *section, uint64_t vaddr,
+			      uint64_t *words, size_t nr, uint32_t max)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
 	GElf_Rela relocation;
 	GElf_Shdr header;
+	uint32_t i = 0;
 
 	if (!data || !gelf_getshdr(section, &header))
-		return;
-	for (int i = 0; i < (int)RELOCATIONS_MAX && gelf_getrela(data, i, &relocation); i++) {
+		return 0;
+	for (; i < max && gelf_getrela(data, (int)i, &relocation); i++) {
 		uint64_t offset = relocation.r_offset - vaddr;
 
 		if (offset / sizeof(*words) < nr && offset % sizeof(*words) == 0)
 			apply(elf, file, header.sh_link, &relocation,
 			      &words[offset / sizeof(*words)]);
 	}
+	return i;
 }
 
 void elf_relocations_apply(Elf *elf, uint64_t vaddr, uint64_t *words, size_t nr)
 {
 	Elf_Scn *section = NULL;
+	uint32_t nr_left = RELOCATIONS_MAX;
 	GElf_Ehdr file;
 	GElf_Shdr header;
 
@@ -84,7 +88,7 @@ void elf_relocations_apply(Elf *elf, uint64_t vaddr, uint64_t *words, size_t nr)
 	while ((section = elf_nextscn(elf, section))) {
 		/* Relocations of a part that is not loaded are for debuggers. */
 		if (gelf_getshdr(section, &header) && header.sh_type == SHT_RELA &&
-		    header.sh_flags & SHF_ALLOC)
-			apply_section(elf, &file, section, vaddr, words, nr);
+		    header.sh_flags & SHF_ALLOC && header.sh_size / sizeof(Elf64_Rela) <= nr_left)
+			nr_left -= apply_section(elf, &file, section, vaddr, words, nr, nr_left);
 	}
 }

@@ -59,7 +59,7 @@ int open_regular_file(const char *path, struct owner chooser)
 /* False if the file is not an ELF file; id.nr is 0 if it has no build-id. */
 static bool is_elf(int fd, struct build_id *id)
 {
-	Elf *elf = elf_open(fd, ELF_C_READ_MMAP);
+	Elf *elf = elf_open_sections(fd, ELF_C_READ_MMAP);
 	bool result = elf && elf_kind(elf) == ELF_K_ELF;
 
 	*id = (struct build_id){.nr = 0};

@@ -20,7 +20,7 @@ struct dwp *dwp_open(const char *path, struct owner chooser, const atomic_bool *
 		return NULL;
 	dwp = xcalloc(1, sizeof(*dwp));
 	dwp->fd = fd;
-	dwp->elf = elf_open(dwp->fd, ELF_C_READ_MMAP_PRIVATE);
+	dwp->elf = elf_open_sections(dwp->fd, ELF_C_READ_MMAP_PRIVATE);
 	if (dwp->elf && dwarf_sections_read(dwp->elf, true, ended, &dwp->inflated, dwp->sections))
 		dwp->index = dwarf_bytes_of(elf_section_bytes(dwp->elf, ".debug_cu_index"));
 	return dwp;

@@ -60,7 +60,7 @@ enum elf_file_kind {
 
 static enum elf_file_kind kind_of(int fd)
 {
-	Elf *elf = elf_open(fd, ELF_C_READ_MMAP);
+	Elf *elf = elf_open_sections(fd, ELF_C_READ_MMAP);
 	enum elf_file_kind kind = NO_ELF_FILE;
 	GElf_Ehdr header;
 
@@ -118,7 +118,7 @@ static bool is_little_endian(Elf *elf)
 
 static Elf *begin(int fd)
 {
-	Elf *elf = elf_open(fd, ELF_C_READ_MMAP_PRIVATE);
+	Elf *elf = elf_open_sections(fd, ELF_C_READ_MMAP_PRIVATE);
 
 	if (elf && elf_kind(elf) == ELF_K_ELF && !elf_hide_bombs(elf))
 		return elf;

@@ -101,7 +101,7 @@ static bool open_dwo_at(struct split_dwarf *split, struct split_unit *found,
 	found->fd = open_regular_file(path, split->owner);
 	if (found->fd < 0)
 		return false;
-	found->elf = elf_open(found->fd, ELF_C_READ_MMAP_PRIVATE);
+	found->elf = elf_open_sections(found->fd, ELF_C_READ_MMAP_PRIVATE);
 	if (found->elf && dwarf_sections_read(found->elf, true, symbol_debug_ended(split->options),
 					      &found->inflated, sections))
 		found->file = accept(split, skeleton, sections);
