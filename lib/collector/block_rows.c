@@ -39,7 +39,8 @@ struct block_rows {
 	bool is_all;
 	uint64_t gathered_ns; /* when rows were last made */
 	struct heap_keep keep;
-	size_t forget_from; /* so many rows, of blocks and of moments */
+	size_t forget_from;			     /* so many rows, of blocks and of moments */
+	uint64_t nr_refused_before, forget_again_ns; /* as blocks were refused; not before */
 	struct signed_stacks signed_stacks;
 	struct known_origin known[KNOWN_ORIGINS]; /* by signature */
 	struct key_map moved_maps; /* the last mapping that a thread has moved, by its tid */
@@ -69,6 +70,20 @@ void block_rows_free(struct block_rows *rows)
 	free(rows);
 }
 
+static uint64_t *sum_of(struct block_sums *sums, uint32_t process)
+{
+	while (sums->nr <= process) {
+		ARRAY_GROW(sums->of_process, sums->nr, sums->cap);
+		sums->of_process[sums->nr++] = 0;
+	}
+	return &sums->of_process[process];
+}
+
+static uint64_t weight_of(uint64_t size_bytes, uint64_t mean_bytes)
+{
+	return 1 + min_u64(size_bytes, HEAP_TOTAL_MAX) + min_u64(mean_bytes, HEAP_TOTAL_MAX);
+}
+
 /* While blocks of one process come, the room that others leave to it is the same. */
 static void turn_to(struct block_sums *sums, uint32_t process)
 {
@@ -79,11 +94,7 @@ static void turn_to(struct block_sums *sums, uint32_t process)
 		sums->of_process[sums->process] = sums->most - sums->left;
 		sums->all += sums->of_process[sums->process];
 	}
-	while (sums->nr <= process) {
-		ARRAY_GROW(sums->of_process, sums->nr, sums->cap);
-		sums->of_process[sums->nr++] = 0;
-	}
-	former = sums->of_process[process];
+	former = *sum_of(sums, process);
 	sums->process = process;
 	sums->most = max_u64(former, part_room(sums->all, former, HEAP_TOTAL_MAX));
 	sums->left = sums->most - former;
@@ -94,8 +105,7 @@ static bool has_room(struct block_rows *rows, uint32_t process, uint64_t size_by
 		     uint64_t mean_bytes)
 {
 	struct block_sums *sums = &rows->sums;
-	uint64_t more =
-		1 + min_u64(size_bytes, HEAP_TOTAL_MAX) + min_u64(mean_bytes, HEAP_TOTAL_MAX);
+	uint64_t more = weight_of(size_bytes, mean_bytes);
 
 	if (process != sums->process)
 		turn_to(sums, process);
@@ -319,6 +329,8 @@ bool block_rows_is_gathering_due(const struct block_rows *rows)
 
 /* Each time takes as long as there are rows: until they have doubled there is little to forget. */
 #define FORGET_MIN 4096
+/* So often while blocks are refused. */
+#define FORGETS_PER_SPAN 4
 
 static size_t nr_rows(const struct block_rows *rows)
 {
@@ -340,16 +352,48 @@ void block_rows_keep(struct block_rows *rows, const struct heap_keep *keep)
 	forget_later(rows);
 }
 
+/* What was forgotten, as of processes that have ended, leaves its room to others. */
+static void sum_again(struct block_rows *rows)
+{
+	const struct profile *profile = rows->profile;
+	struct block_sums *sums = &rows->sums;
+
+	sums->process = PROCESS_NONE;
+	sums->nr = 0;
+	sums->all = 0;
+	for (size_t i = 0; i < profile->heap.nr_allocations; i++) {
+		const struct profile_allocation *row = &profile->heap.allocations[i];
+		uint64_t weight = weight_of(row->size_bytes, row->mean_bytes);
+
+		*sum_of(sums, profile->threads[row->thread.v].process) += weight;
+		sums->all += weight;
+	}
+}
+
+/* A lie may take all the room with few rows. */
+static bool is_to_forget(struct block_rows *rows, uint64_t now_ns)
+{
+	bool is_refused =
+		rows->sums.nr_refused > rows->nr_refused_before && now_ns >= rows->forget_again_ns;
+
+	if (is_refused) {
+		rows->nr_refused_before = rows->sums.nr_refused;
+		rows->forget_again_ns = now_ns + rows->keep.span_ns / FORGETS_PER_SPAN;
+	}
+	return is_refused || nr_rows(rows) >= rows->forget_from;
+}
+
 uint32_t *block_rows_forget(struct block_rows *rows, uint64_t now_ns)
 {
 	const struct heap_keep *keep = &rows->keep;
 	uint32_t *numbers;
 
-	if (!keep->span_ns || rows->is_all || nr_rows(rows) < rows->forget_from)
+	if (!keep->span_ns || rows->is_all || !is_to_forget(rows, now_ns))
 		return NULL;
 	numbers = heap_gather_forget(rows->gather, now_ns - min_u64(now_ns, keep->span_ns), now_ns,
 				     keep->max_rows);
 	key_map_release(&rows->moved_maps); /* one on the move becomes one of unknown origin */
+	sum_again(rows);
 	forget_later(rows);
 	return numbers;
 }
