@@ -91,6 +91,7 @@ struct keep {
 	struct keep_dump pending, writing;
 	atomic_bool is_writing;
 	uint64_t reading_due_ns, free_ns; /* CLOCK_MONOTONIC; no trigger is obeyed before free_ns */
+	uint64_t said_ns; /* the free_ns of the last trigger that was said to be suppressed */
 	struct keep_crash crash;
 	uint64_t epoch_ns;	/* CLOCK_REALTIME when CLOCK_BOOTTIME was 0, as last seen */
 	atomic_bool is_waiting; /* for a process of --unit or --comm */
@@ -465,13 +466,16 @@ static void begin_writing(struct keep *keep, struct sampler *sampler)
 
 /* --- triggers --- */
 
-static void say_suppressed(const struct keep *keep, const char *text)
+/* Once after each that was obeyed: a program may have them come a thousand times a second. */
+static void say_suppressed(struct keep *keep, const char *text)
 {
+	if (keep->options->quiet || keep->said_ns == keep->free_ns)
+		return;
+	keep->said_ns = keep->free_ns;
 	clear_line(keep);
-	if (!keep->options->quiet)
-		print_note("trigger %s is suppressed: a profile was written just now, or is being "
-			   "written",
-			   text);
+	print_note("trigger %s is suppressed: a profile was written just now, or is being "
+		   "written",
+		   text);
 }
 
 static void prepare(struct keep *keep, const char *text, const char *word, uint64_t at_ns)

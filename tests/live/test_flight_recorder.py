@@ -161,6 +161,19 @@ class FlightRecorder(RecorderCase):
         self.assertIn("no snapshot of a flight recorder", stderr)
         self.assertMostly(recording, "spin_on_request")
 
+    def test_a_flood_of_triggers_is_one_line(self):
+        fifo = self.path("control")
+        with self.record("--control", f"fifo:{fifo}", keep="4s") as recorder:
+            self.tell(recorder, "spin 1500", "say 1")
+            recorder.process.stdout.readline()
+            with open(fifo, "w", encoding="utf-8") as control:
+                control.writelines(f"dump again{i}\n" for i in range(500))
+            self.file_of(recorder, "control-again0")
+            self.end(recorder)
+            stderr = recorder.process.stderr.read()
+        self.assertEqual(stderr.count("is suppressed"), 1, stderr)
+        self.assertIn("499 triggers suppressed", stderr)
+
     def test_dump_needs_a_recorder(self):
         fifo = self.path("control")
         with Recorder(
