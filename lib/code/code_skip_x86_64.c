@@ -1,31 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The length of common instructions, without a branch for each of their parts: nearly each would be
- * predicted wrongly.
+ * predicted wrongly. The length of one must be known before the next one is found, which takes some
+ * ten times as long as the work itself: so several functions are gone through side by side.
  */
 #include "code/code_skip_x86_64.h"
 
 #include <stdbool.h>
 #include <string.h>
 
+#include "code/code_x86_64.h"
+
 /* The form of an opcode: the bytes of its immediate, and more. */
 enum {
 	IMMEDIATE = 0x07,
 	SIZED = 0x08,	 /* four more bytes, or two with a prefix for the size */
 	WIDE = 0x10,	 /* with REX.W four more */
-	MODRM = 0x20,	 /* follows the opcode */
-	IF_TEST = 0x40,	 /* all that only if the reg field says so */
-	MAY_STOP = 0x80, /* an xbegin, or a jump */
-	STOP = 0x100,	 /* of no interest here, or of too much */
+	IF_TEST = 0x20,	 /* an immediate only if the reg field says so */
+	LEADS = 0x40,	 /* to be recorded: it leads elsewhere, or may */
+	STOP = 0x80,	 /* left to code_decode() */
+	MODRM = -0x8000, /* follows the opcode */
 };
 
-#define REPEAT_2(form)	form, form
-#define REPEAT_4(form)	REPEAT_2(form), REPEAT_2(form)
-#define REPEAT_8(form)	REPEAT_4(form), REPEAT_4(form)
-#define REPEAT_16(form) REPEAT_8(form), REPEAT_8(form)
-#define ARITHMETIC	REPEAT_4(MODRM), 1, SIZED, STOP, STOP
+#define REPEAT_2(...)  __VA_ARGS__, __VA_ARGS__
+#define REPEAT_4(...)  REPEAT_2(__VA_ARGS__), REPEAT_2(__VA_ARGS__)
+#define REPEAT_8(...)  REPEAT_4(__VA_ARGS__), REPEAT_4(__VA_ARGS__)
+#define REPEAT_16(...) REPEAT_8(__VA_ARGS__), REPEAT_8(__VA_ARGS__)
+#define ARITHMETIC     REPEAT_4(MODRM), 1, SIZED, STOP, STOP
 
-static const uint16_t forms[2][256] = {
+static const int16_t forms[2][256] = {
 	{
 		/* 00 */ ARITHMETIC,
 		ARITHMETIC,
@@ -47,7 +50,7 @@ static const uint16_t forms[2][256] = {
 		1,
 		MODRM | 1,
 		REPEAT_4(STOP),
-		/* 70 */ REPEAT_16(STOP),
+		/* 70 */ REPEAT_16(LEADS | 1),
 		/* 80 */ MODRM | 1,
 		MODRM | SIZED,
 		STOP,
@@ -80,7 +83,7 @@ static const uint16_t forms[2][256] = {
 		STOP,
 		STOP,
 		MODRM | 1,
-		MODRM | SIZED | MAY_STOP,
+		MODRM | SIZED,
 		/* c8 */ STOP,
 		0,
 		STOP,
@@ -95,7 +98,13 @@ static const uint16_t forms[2][256] = {
 		STOP,
 		0,
 		/* d8 */ REPEAT_8(MODRM),
-		/* e0 */ REPEAT_16(STOP),
+		/* e0 */ REPEAT_4(LEADS | 1),
+		REPEAT_4(STOP),
+		/* e8 */ LEADS | 4,
+		LEADS | 4,
+		STOP,
+		LEADS | 1,
+		REPEAT_4(STOP),
 		/* f0 */ REPEAT_4(STOP),
 		0,
 		0,
@@ -105,7 +114,7 @@ static const uint16_t forms[2][256] = {
 		0,
 		0,
 		STOP,
-		MODRM | MAY_STOP,
+		MODRM | LEADS,
 	},
 	{
 		/* after 0f */
@@ -139,7 +148,7 @@ static const uint16_t forms[2][256] = {
 		MODRM,
 		0,
 		/* 78 */ REPEAT_8(MODRM),
-		/* 80 */ REPEAT_16(STOP),
+		/* 80 */ REPEAT_16(LEADS | 4),
 		/* 90 */ REPEAT_16(MODRM),
 		/* a0 */ 0,
 		0,
@@ -178,54 +187,117 @@ static const uint16_t forms[2][256] = {
 	},
 };
 
-/* The bytes of a ModRM with what belongs to it, by its mod and rm fields. */
-#define LENGTHS(plain, with_sib, with_rip)                                                         \
+/* xbegin, with its ModRM, as a little-endian number. */
+#define XBEGIN 0xf8c7
+
+/* The bytes of a ModRM with what belongs to it, by its rm field, */
+#define OF_RM(plain, with_sib, with_rip)                                                           \
 	plain, plain, plain, plain, with_sib, with_rip, plain, plain
+/* by all of it, */
+#define OF_MODRM(with_sib)                                                                         \
+	REPEAT_8(OF_RM(1, with_sib, 5)), REPEAT_8(OF_RM(2, 3, 2)), REPEAT_8(OF_RM(5, 6, 5)),       \
+		REPEAT_8(OF_RM(1, 1, 1))
 
-static const uint8_t lengths[4][8] = {
-	{LENGTHS(1, 2, 5)}, {LENGTHS(2, 3, 2)}, {LENGTHS(5, 6, 5)}, {LENGTHS(1, 1, 1)}};
+/* and by the base field of the byte after it. */
+static const uint8_t lengths[8 * 256] = {REPEAT_4(OF_MODRM(2)), OF_MODRM(2), OF_MODRM(6),
+					 REPEAT_2(OF_MODRM(2))};
 
-static uint32_t is_any_prefix(uint8_t byte)
+/* Prefixes that common instructions have; only one of them. */
+enum { PREFIX = 1, SHORT = 2 };
+
+static const uint8_t prefixes[256] = {[0x64] = PREFIX,
+				      [0x65] = PREFIX,
+				      [0x66] = PREFIX | SHORT,
+				      [0xf2] = PREFIX,
+				      [0xf3] = PREFIX};
+
+/* As slow as it is, it knows all instructions. */
+static void decode_one(const uint8_t *bytes, size_t nr_bytes, struct code_lane *lane)
 {
-	return byte == 0x66 || (byte & 0xfe) == 0xf2 || (byte & 0xfe) == 0x64;
+	struct code_instruction instruction;
+	bool is_known = code_decode(bytes + lane->at, nr_bytes - lane->at, 0, &instruction);
+
+	lane->found[lane->nr_found++] = (uint32_t)lane->at | (is_known ? 0 : CODE_IS_UNKNOWN);
+	lane->at += is_known ? instruction.nr_bytes : 1;
 }
 
-static bool is_xbegin_or_jump(uint8_t opcode, uint8_t modrm)
+/* All bytes of the instruction can be read. False: it must be decoded. */
+static inline bool step(const uint8_t *bytes, struct code_lane *lane)
 {
-	return opcode == 0xc7 ? modrm == 0xf8 : (modrm >> 3 & 7) == 4;
+	const uint8_t *start = bytes + lane->at, *next = start;
+	uint32_t is_short, is_wide, has_rex, is_second, prefix;
+	uint16_t word, modrm;
+	int32_t form;
+
+	prefix = prefixes[*next];
+	is_short = prefix / SHORT;
+	next += prefix & PREFIX;
+	has_rex = (*next & 0xf0) == 0x40;
+	is_wide = has_rex & (uint32_t)(*next >> 3);
+	next += has_rex;
+	is_second = *next == 0x0f;
+	next += is_second;
+	form = forms[is_second][*next];
+	memcpy(&word, next, sizeof(word));
+	memcpy(&modrm, next + 1, sizeof(modrm));
+	/* Processors disagree on the operand of a branch with a prefix for the size. */
+	if (form & (STOP | (int32_t)is_short * LEADS))
+		return false;
+	lane->found[lane->nr_found] = (uint32_t)lane->at;
+	lane->nr_found += (form & LEADS) / LEADS | (word == XBEGIN);
+	/* The mask is all ones with a ModRM. */
+	next += 1 + ((uint32_t)(form >> 15) & lengths[modrm & 0x7ff]);
+	if (form & IF_TEST && (modrm >> 3 & 7) > 1)
+		form = 0;
+	next += ((uint32_t)form & IMMEDIATE) +
+		(((uint32_t)form & SIZED) >> 1 >> (is_short & ~is_wide)) +
+		(((uint32_t)form & WIDE) >> 2) * is_wide;
+	lane->at += (size_t)(next - start);
+	return true;
 }
 
-size_t code_skip(const uint8_t *bytes, size_t at, size_t end)
+/* The offset up to which instructions can be read without a look at the end of all bytes. */
+static size_t end_of_steps(const struct code_lane *lane, size_t nr_bytes)
 {
-	while (at < end) {
-		uint32_t nr, is_short, is_wide, has_rex, is_second, form, modrm, sib, applies;
-		uint64_t word;
+	size_t end =
+		nr_bytes > CODE_INSTRUCTION_MAX_BYTES ? nr_bytes - CODE_INSTRUCTION_MAX_BYTES : 0;
 
-		memcpy(&word, bytes + at, sizeof(word));
-		is_short = (uint8_t)word == 0x66;
-		nr = is_any_prefix((uint8_t)word);
-		word >>= 8 * nr;
-		has_rex = (word & 0xf0) == 0x40;
-		is_wide = has_rex & (uint32_t)(word >> 3);
-		word >>= 8 * has_rex;
-		is_second = (uint8_t)word == 0x0f;
-		word >>= 8 * is_second;
-		form = forms[is_second][(uint8_t)word];
-		modrm = (uint8_t)(word >> 8);
-		sib = (uint8_t)(word >> 16);
-		if (form & (STOP | MAY_STOP)) {
-			if (form & STOP || is_xbegin_or_jump((uint8_t)word, (uint8_t)modrm))
-				return at;
-		}
-		nr += has_rex + is_second + 1;
-		nr += (form & MODRM ? UINT32_MAX : 0) &
-		      (lengths[modrm >> 6][modrm & 7] +
-		       4 * ((modrm & 0xc7) == 4 && (sib & 7) == 5));
-		applies = !(form & IF_TEST) | ((modrm >> 3 & 7) < 2);
-		nr += applies * ((form & IMMEDIATE) +
-				 ((form & SIZED) >> 2) * (2 - (is_short & ~is_wide & 1)) +
-				 ((form & WIDE) >> 2) * (is_wide & 1));
-		at += nr;
+	return lane->end < end ? lane->end : end;
+}
+
+/* Go on by steps until a lane is near the end of all bytes, or at its own, or full. */
+static void step_all(const uint8_t *bytes, size_t nr_bytes, struct code_lane *lanes)
+{
+	size_t ends[CODE_LANES], nr_rounds = CODE_FOUND_MAX;
+	bool has_done = false;
+
+	for (size_t i = 0; i < CODE_LANES; i++) {
+		ends[i] = end_of_steps(&lanes[i], nr_bytes);
+		has_done |= lanes[i].at >= ends[i] && lanes[i].at < lanes[i].end;
+		if (nr_rounds > CODE_FOUND_MAX - lanes[i].nr_found)
+			nr_rounds = CODE_FOUND_MAX - lanes[i].nr_found;
 	}
-	return at;
+	for (; nr_rounds && !has_done; nr_rounds--) {
+		for (size_t i = 0; i < CODE_LANES; i++) {
+			struct code_lane *lane = &lanes[i];
+
+			if (lane->at >= ends[i])
+				continue;
+			if (!step(bytes, lane))
+				decode_one(bytes, nr_bytes, lane);
+			has_done |= lane->at >= ends[i];
+		}
+	}
+}
+
+void code_find_leads(const uint8_t *bytes, size_t nr_bytes, struct code_lane *lanes)
+{
+	step_all(bytes, nr_bytes, lanes);
+	for (size_t i = 0; i < CODE_LANES; i++) {
+		struct code_lane *lane = &lanes[i];
+
+		while (lane->at >= end_of_steps(lane, nr_bytes) && lane->at < lane->end &&
+		       lane->nr_found < CODE_FOUND_MAX)
+			decode_one(bytes, nr_bytes, lane);
+	}
 }

@@ -11,25 +11,30 @@
 /* Bytes after a start that a probe may overwrite, or leave alone in front of its window. */
 #define NEAR_BYTES (PATCH_SLED_MAX_BYTES + PATCH_MAX_BYTES + 4)
 
-/* Calls often lead to the same functions: so many are known without a search. */
-#define NR_CALLED 4096
-
 struct branch {
 	uint64_t target, source;
 	bool is_call;
 };
 
+/*
+ * Addresses, sorted, each once, and how many there are before each of as many ranges of equal
+ * length: so one is found without a search through all.
+ */
+struct addresses {
+	uint64_t *at; /* owned */
+	size_t nr;
+	uint32_t *nr_before; /* owned: nr_ranges + 1 */
+	size_t nr_ranges;
+	unsigned int range_log2;
+};
+
 struct branches {
-	uint64_t *starts; /* owned: sorted, each once */
-	size_t nr_starts;
-	uint64_t *places; /* owned: likewise; NULL: the starts */
-	size_t nr_places;
-	struct branch *at; /* by target, then source */
+	struct addresses starts, places; /* without places: near the starts */
+	struct branch *at;		 /* by target, then source */
 	size_t nr, cap;
 	bool is_sorted;
-	bool are_starts;	    /* each place is a start */
-	uint64_t called[NR_CALLED]; /* starts that calls lead to, by their hash; 0: none */
-	branches_jump *tell;	    /* or NULL */
+	bool are_starts;     /* each place is a start */
+	branches_jump *tell; /* or NULL */
 	void *context;
 };
 
@@ -51,41 +56,99 @@ static int compare_branches(const void *a, const void *b)
 	return order ? order : compare(left->source, right->source);
 }
 
-/* A sorted copy without repetitions. The caller frees it. */
-static uint64_t *sorted_copy(const uint64_t *addresses, size_t *nr)
+static void index_addresses(struct addresses *addresses)
 {
-	uint64_t *sorted = xcalloc(*nr + 1, sizeof(*sorted));
+	uint64_t first = addresses->nr ? addresses->at[0] : 0;
+	uint64_t span = addresses->nr ? addresses->at[addresses->nr - 1] - first : 0;
+	size_t range = 0;
+
+	while (span >> addresses->range_log2 > addresses->nr)
+		addresses->range_log2++;
+	addresses->nr_ranges = (size_t)(span >> addresses->range_log2) + 1;
+	addresses->nr_before = xcalloc(addresses->nr_ranges + 1, sizeof(*addresses->nr_before));
+	for (size_t i = 0; i < addresses->nr; i++) {
+		size_t last = (size_t)((addresses->at[i] - first) >> addresses->range_log2);
+
+		while (range < last)
+			addresses->nr_before[++range] = (uint32_t)i;
+	}
+	while (range < addresses->nr_ranges)
+		addresses->nr_before[++range] = (uint32_t)addresses->nr;
+}
+
+static bool is_rising(const uint64_t *addresses, size_t nr)
+{
+	for (size_t i = 1; i < nr; i++) {
+		if (addresses[i] < addresses[i - 1])
+			return false;
+	}
+	return true;
+}
+
+static void addresses_init(struct addresses *addresses, const uint64_t *from, size_t nr)
+{
+	uint64_t *sorted = xcalloc(nr + 1, sizeof(*sorted));
 	size_t nr_kept = 0;
 
-	if (*nr)
-		memcpy(sorted, addresses, *nr * sizeof(*sorted));
-	qsort(sorted, *nr, sizeof(*sorted), compare_starts);
-	for (size_t i = 0; i < *nr; i++) {
+	assert(nr < UINT32_MAX);
+	if (nr)
+		memcpy(sorted, from, nr * sizeof(*sorted));
+	if (!is_rising(sorted, nr))
+		qsort(sorted, nr, sizeof(*sorted), compare_starts);
+	for (size_t i = 0; i < nr; i++) {
 		if (!nr_kept || sorted[i] != sorted[nr_kept - 1])
 			sorted[nr_kept++] = sorted[i];
 	}
-	*nr = nr_kept;
-	return sorted;
+	*addresses = (struct addresses){.at = sorted, .nr = nr_kept};
+	index_addresses(addresses);
+}
+
+static void addresses_release(struct addresses *addresses)
+{
+	free(addresses->at);
+	free(addresses->nr_before);
+}
+
+/* The number of addresses up to this one. */
+static size_t nr_up_to(const struct addresses *addresses, uint64_t address)
+{
+	size_t low, high, range;
+
+	if (!addresses->nr || address < addresses->at[0])
+		return 0;
+	if (address >= addresses->at[addresses->nr - 1])
+		return addresses->nr;
+	range = (size_t)((address - addresses->at[0]) >> addresses->range_log2);
+	low = addresses->nr_before[range];
+	high = addresses->nr_before[range + 1];
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (addresses->at[middle] <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 struct branches *branches_new(const uint64_t *starts, size_t nr_starts)
 {
 	struct branches *branches = xcalloc(1, sizeof(*branches));
 
-	branches->nr_starts = nr_starts;
-	branches->starts = sorted_copy(starts, &branches->nr_starts);
+	addresses_init(&branches->starts, starts, nr_starts);
 	return branches;
 }
 
-/* Is each of the first addresses among the others? Both are sorted. */
-static bool are_among(const uint64_t *some, size_t nr_some, const uint64_t *all, size_t nr_all)
+/* Is each of the first addresses among the others? */
+static bool are_among(const struct addresses *some, const struct addresses *all)
 {
 	size_t at = 0;
 
-	for (size_t i = 0; i < nr_some; i++) {
-		while (at < nr_all && all[at] < some[i])
+	for (size_t i = 0; i < some->nr; i++) {
+		while (at < all->nr && all->at[at] < some->at[i])
 			at++;
-		if (at == nr_all || all[at] != some[i])
+		if (at == all->nr || all->at[at] != some->at[i])
 			return false;
 	}
 	return true;
@@ -93,11 +156,9 @@ static bool are_among(const uint64_t *some, size_t nr_some, const uint64_t *all,
 
 void branches_ask_about(struct branches *branches, const uint64_t *places, size_t nr_places)
 {
-	assert(!branches->places && !branches->nr);
-	branches->nr_places = nr_places;
-	branches->places = sorted_copy(places, &branches->nr_places);
-	branches->are_starts = are_among(branches->places, branches->nr_places, branches->starts,
-					 branches->nr_starts);
+	assert(!branches->places.at && !branches->nr);
+	addresses_init(&branches->places, places, nr_places);
+	branches->are_starts = are_among(&branches->places, &branches->starts);
 }
 
 void branches_tell_jumps(struct branches *branches, branches_jump *tell, void *context)
@@ -116,26 +177,10 @@ void branches_free(struct branches *branches)
 {
 	if (!branches)
 		return;
-	free(branches->starts);
-	free(branches->places);
+	addresses_release(&branches->starts);
+	addresses_release(&branches->places);
 	free(branches->at);
 	free(branches);
-}
-
-/* The number of sorted addresses up to this one. */
-static size_t nr_up_to(const uint64_t *addresses, size_t nr, uint64_t address)
-{
-	size_t low = 0, high = nr;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (addresses[middle] <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
 }
 
 bool branches_ignore(const struct branches *branches, uint64_t start, uint64_t next_start,
@@ -146,35 +191,21 @@ bool branches_ignore(const struct branches *branches, uint64_t start, uint64_t n
 
 uint64_t branches_last_start(const struct branches *branches, uint64_t address)
 {
-	size_t nr = nr_up_to(branches->starts, branches->nr_starts, address);
+	size_t nr = nr_up_to(&branches->starts, address);
 
-	return nr ? branches->starts[nr - 1] : 0;
+	return nr ? branches->starts.at[nr - 1] : 0;
 }
 
-static bool is_start(struct branches *branches, uint64_t target)
+bool branches_keep(const struct branches *branches, uint64_t target, bool is_call)
 {
-	uint64_t *known = &branches->called[target / 16 % NR_CALLED];
+	const struct addresses *places =
+		branches->places.at ? &branches->places : &branches->starts;
+	size_t nr = nr_up_to(places, target);
 
-	if (target && *known == target)
-		return true;
-	if (branches_last_start(branches, target) != target)
-		return false;
-	*known = target;
-	return true;
-}
-
-bool branches_keep(struct branches *branches, uint64_t target, bool is_call)
-{
-	const uint64_t *places = branches->places ? branches->places : branches->starts;
-	size_t nr = branches->places ? branches->nr_places : branches->nr_starts;
-
-	if (!nr || target - places[0] >= places[nr - 1] + NEAR_BYTES - places[0])
+	if (!nr || target - places->at[nr - 1] >= NEAR_BYTES)
 		return false;
 	/* Nearly all calls lead to starts, which are targets in any case. */
-	if (is_call && is_start(branches, target))
-		return false;
-	nr = nr_up_to(places, nr, target);
-	return nr && target - places[nr - 1] < NEAR_BYTES;
+	return !is_call || branches_last_start(branches, target) != target;
 }
 
 void branches_add(struct branches *branches, uint64_t source, uint64_t target, bool is_call)
@@ -234,15 +265,17 @@ bool branches_loop_to(const struct branches *branches, uint64_t target, uint64_t
 
 uint64_t branches_next_start(const struct branches *branches, uint64_t address)
 {
-	size_t nr = nr_up_to(branches->starts, branches->nr_starts, address);
+	size_t nr = nr_up_to(&branches->starts, address);
 
-	return nr < branches->nr_starts ? branches->starts[nr] : UINT64_MAX;
+	return nr < branches->starts.nr ? branches->starts.at[nr] : UINT64_MAX;
 }
 
-const uint64_t *branches_places(const struct branches *branches, size_t *nr)
+const uint64_t *branches_places_from(const struct branches *branches, uint64_t from, size_t *nr)
 {
-	*nr = branches->nr_places;
-	return branches->places;
+	size_t nr_before = from ? nr_up_to(&branches->places, from - 1) : 0;
+
+	*nr = branches->places.nr - nr_before;
+	return branches->places.at ? branches->places.at + nr_before : NULL;
 }
 
 const size_t branches_near_bytes = NEAR_BYTES;

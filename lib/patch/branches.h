@@ -48,7 +48,7 @@ branches_jump *branches_teller(const struct branches *branches, void **context);
  */
 void branches_add(struct branches *branches, uint64_t source, uint64_t target, bool is_call);
 /* Would branches_add() keep a branch to the address? */
-bool branches_keep(struct branches *branches, uint64_t target, bool is_call);
+bool branches_keep(const struct branches *branches, uint64_t target, bool is_call);
 /*
  * Is a branch to the address surely not kept, as it is in the midst of the function between these
  * two starts, of which the second is the next one? Quicker than branches_keep().
@@ -68,8 +68,11 @@ uint64_t branches_next_start(const struct branches *branches, uint64_t address);
 /* The last start up to the address; 0: none. */
 uint64_t branches_last_start(const struct branches *branches, uint64_t address);
 
-/* The places of branches_ask_about(), ascending, and the bytes from each that are near it. */
-const uint64_t *branches_places(const struct branches *branches, size_t *nr);
+/*
+ * The places of branches_ask_about() from an address on, ascending, and the bytes from each that
+ * are near it. NULL: no places were asked about.
+ */
+const uint64_t *branches_places_from(const struct branches *branches, uint64_t from, size_t *nr);
 extern const size_t branches_near_bytes;
 
 #endif

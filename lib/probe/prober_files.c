@@ -77,7 +77,7 @@ struct prober_file *prober_file_of(struct prober *prober, pid_t pid, const struc
 }
 
 /* Code is read in pieces of so many bytes, of whole functions. */
-#define PIECE_BYTES ((uint64_t)256 << 10)
+#define PIECE_BYTES ((uint64_t)2 << 20)
 
 static uint64_t end_of_piece(const struct branches *branches, uint64_t from, uint64_t end)
 {

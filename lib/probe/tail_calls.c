@@ -15,7 +15,7 @@
 struct tail_calls {
 	const struct wanted *wanted;
 	struct wanted_place **places; /* owned; of `wanted`, by address */
-	size_t nr, at;		      /* the last one that was jumped from */
+	size_t nr, at;		      /* the last one that was jumped from: the next one is near */
 };
 
 static bool leads_out(const struct wanted_place *place, uint64_t target)
@@ -43,8 +43,8 @@ static void read_alone(const struct wanted *wanted, const struct elf_image *imag
 
 static struct wanted_place *place_of(struct tail_calls *calls, uint64_t source)
 {
-	if (calls->at >= calls->nr || source < calls->places[calls->at]->address)
-		calls->at = 0;
+	while (calls->at && source < calls->places[calls->at]->address)
+		calls->at--;
 	while (calls->at + 1 < calls->nr && calls->places[calls->at + 1]->address <= source)
 		calls->at++;
 	return calls->nr && calls->places[calls->at]->address <= source ? calls->places[calls->at]
