@@ -75,6 +75,12 @@ struct keep_crash {
 	char *text;	 /* was suppressed, and is due at the end; owned; or NULL */
 };
 
+/* No trigger is obeyed for some time after the last one. */
+struct keep_gap {
+	uint64_t end_ns;  /* CLOCK_MONOTONIC */
+	uint64_t said_ns; /* the end of the last gap in which one was said to be suppressed */
+};
+
 struct keep {
 	const struct record_options *options;
 	struct keep_directory directory;
@@ -90,8 +96,8 @@ struct keep {
 	struct kept_files *files;	 /* in which names were found */
 	struct keep_dump pending, writing;
 	atomic_bool is_writing;
-	uint64_t reading_due_ns, free_ns; /* CLOCK_MONOTONIC; no trigger is obeyed before free_ns */
-	uint64_t said_ns; /* the free_ns of the last trigger that was said to be suppressed */
+	uint64_t reading_due_ns; /* CLOCK_MONOTONIC */
+	struct keep_gap gap;
 	struct keep_crash crash;
 	uint64_t epoch_ns;	/* CLOCK_REALTIME when CLOCK_BOOTTIME was 0, as last seen */
 	atomic_bool is_waiting; /* for a process of --unit or --comm */
@@ -254,7 +260,7 @@ static uint64_t epoch_ns(void)
 	return clock_realtime_ns() - clock_boot_ns();
 }
 
-/* To a person who has begun it; a service has its log for what happens. */
+/* On a terminal: a service has its log for what happens. */
 static void say_how_to_ask(const struct keep *keep)
 {
 	struct buf span = {0};
@@ -469,9 +475,9 @@ static void begin_writing(struct keep *keep, struct sampler *sampler)
 /* Once after each that was obeyed: a program may have them come a thousand times a second. */
 static void say_suppressed(struct keep *keep, const char *text)
 {
-	if (keep->options->quiet || keep->said_ns == keep->free_ns)
+	if (keep->options->quiet || keep->gap.said_ns == keep->gap.end_ns)
 		return;
-	keep->said_ns = keep->free_ns;
+	keep->gap.said_ns = keep->gap.end_ns;
 	clear_line(keep);
 	print_note("trigger %s is suppressed: a profile was written just now, or is being "
 		   "written",
@@ -495,14 +501,14 @@ static bool fire(struct keep *keep, struct sampler *sampler, const char *text, c
 	cleanup_free char *mark = xasprintf(PROFILE_TRIGGER_MARK "%s", text);
 	uint64_t now_ns = clock_monotonic_ns();
 
-	if (keep->pending.text || atomic_load(&keep->is_writing) || now_ns < keep->free_ns) {
+	if (keep->pending.text || atomic_load(&keep->is_writing) || now_ns < keep->gap.end_ns) {
 		atomic_fetch_add(&keep->nr_suppressed, 1);
 		say_suppressed(keep, text);
 		return false;
 	}
 	sampler_mark(sampler, mark);
 	prepare(keep, text, word, elapsed_ns(keep, sampler));
-	keep->free_ns = now_ns + max_u64(keep->options->keep.span_ns / 2, AFTER_NS);
+	keep->gap.end_ns = now_ns + max_u64(keep->options->keep.span_ns / 2, AFTER_NS);
 	return true;
 }
 
@@ -659,9 +665,9 @@ static void dump_for_client(struct keep *keep, struct sampler *sampler, const ch
 		return;
 	}
 	now_ns = clock_monotonic_ns();
-	if (now_ns < keep->free_ns)
+	if (now_ns < keep->gap.end_ns)
 		keep_socket_answer(client, "failed one was triggered just now: again in %.0f s",
-				   ceil((double)(keep->free_ns - now_ns) / (double)NS_PER_SEC));
+				   ceil((double)(keep->gap.end_ns - now_ns) / (double)NS_PER_SEC));
 	else
 		keep_socket_answer(client, "failed another one is being written");
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <limits.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -150,7 +151,7 @@ static bool is_without_pool(const struct recording *recording, const struct runt
 {
 	pid_t pid = recording->argv ? getpid() : recording->attached.pids[0];
 	struct buf environment = {0};
-	/* What has ended cannot be asked. */
+	/* It may have ended, and cannot be asked then. */
 	bool is_without = !proc_read_process_file(pid, "environ", &environment) ||
 			  runtime_is_without_pool(runtime, (const char *)environment.bytes,
 						  environment.nr_bytes);

@@ -10,7 +10,6 @@
 #include "proc/program.h"
 #include "proc/read.h"
 #include "profile/profile.h"
-#include "profile/short_lives.h"
 #include "wait/wait_rows.h"
 
 /* The kernel's totals include time that was left out. */

@@ -22,7 +22,7 @@ struct profile;
 /* A process or a thread, as its samples show it. */
 struct life {
 	/* The caller's, before lives_see(): */
-	uint32_t pool;	/* whose unseen time its samples may stand for */
+	uint32_t pool;	/* its samples may stand for unseen time of this one */
 	bool has_ended; /* while it was recorded */
 	bool is_unseen; /* it is the row with the unseen time of its pool */
 	bool stands;	/* its last sample stands for unseen time; lives_see() clears it if none */

@@ -8,9 +8,6 @@
 struct profile;
 struct profile_process;
 
-/* The name of the row with the CPU time of processes that ended before they were found. */
-#define SHORT_LIVED_NAME "[short-lived]"
-
 /*
  * Attribute the CPU time of processes that live for less than a few ticks, for views and exports:
  * once, after profile_spread_cpu_time(). Ticks come at random moments, so each nanosecond of CPU

@@ -9,7 +9,6 @@
 #include "base/minmax.h"
 #include "profile/lives_priv.h"
 #include "profile/profile.h"
-#include "profile/short_lives.h"
 
 bool thread_is_unseen(const struct profile *profile, const struct profile_thread *thread)
 {

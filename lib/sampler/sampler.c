@@ -18,7 +18,6 @@
 #include "probe/prober.h"
 #include "proc/event_counter.h"
 #include "profile/profile.h"
-#include "profile/short_lives.h"
 #include "sampler/heap_reader_priv.h"
 #include "sampler/others_priv.h"
 #include "sampler/sampler_priv.h"

@@ -127,7 +127,7 @@ void kept_files_give(struct kept_files *kept, struct symbol_file *file)
 		symbol_file_close(file);
 }
 
-/* The same file, which nobody has written to since it was opened. */
+/* Has no one written to it since it was opened? */
 static bool is_unchanged(const struct stat *then, int fd)
 {
 	struct stat now;
