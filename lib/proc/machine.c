@@ -17,8 +17,10 @@
 /* The least pause grows with the age of the recording, by this part of it, up to here. */
 #define AGE_PART      64
 #define LONG_PAUSE_NS (2 * NS_PER_SEC)
-/* A reading takes no more than this part of the time. */
-#define READING_PART 256
+/* A reading takes no more than this part of the time; from some age on, a quarter of that. */
+#define READING_PART	  256
+#define LONG_READING_PART 1024
+#define LONG_AGE_NS	  (60 * NS_PER_SEC)
 /* Below this share of all CPUs nothing has to wait: the times of processes are read later. */
 #define BUSY_PART 2
 /* Names of more programs are not kept. */
@@ -290,7 +292,8 @@ static uint64_t pause_ns(const struct machine_meter *meter, uint64_t now_ns, uin
 	uint64_t age_ns = now_ns - meter->begun_ns;
 	uint64_t least_ns = max_u64(LEAST_PAUSE_NS, min_u64(age_ns / AGE_PART, LONG_PAUSE_NS));
 
-	return max_u64(least_ns, READING_PART * took_ns);
+	return max_u64(least_ns,
+		       (age_ns < LONG_AGE_NS ? READING_PART : LONG_READING_PART) * took_ns);
 }
 
 void machine_meter_read(struct machine_meter *meter, uint64_t now_ns, bool is_last)

@@ -41,11 +41,16 @@ static uint64_t reads_end_ns(const struct sampler *sampler, uint64_t now_ns)
 	return now_ns + max_u64(min_u64(part_ns, LONGEST_READS_NS), SHORTEST_READS_NS);
 }
 
-/* A thread that has slept for so long is looked at after this part of it, up to a second; then 4.
+/*
+ * A thread that has slept for so long is looked at after this part of it, up to a second; then 4.
+ * At once up to 4 if its process is watched, unless its lock may get another owner meanwhile.
  */
-static uint64_t sleep_pause_ns(uint64_t slept_ns)
+static uint64_t sleep_pause_ns(const struct sampled_thread *thread, uint64_t slept_ns)
 {
-	uint64_t longest_ns = max_u64(LONGEST_DUE_NS, slept_ns / LONG_SLEEP_PART);
+	bool is_watched = thread->process->is_quiet && thread->process->cpu.clock.is_watched &&
+			  !thread->sleep.wait.owner_at;
+	uint64_t longest_ns =
+		is_watched ? MOST_DUE_NS : max_u64(LONGEST_DUE_NS, slept_ns / LONG_SLEEP_PART);
 
 	return min_u64(slept_ns / SLEEP_PART, min_u64(longest_ns, MOST_DUE_NS));
 }
@@ -96,7 +101,7 @@ static void still_the_same(struct sampler *sampler, struct sampled_thread *threa
 		publish_sleep(sampler, thread);
 	if (slept_ns > NS_PER_SEC)
 		tracee_rest_files(&thread->roster->tracee);
-	due_put(sampler, thread, false, now_ns + 1 + sleep_pause_ns(slept_ns));
+	due_put(sampler, thread, false, now_ns + 1 + sleep_pause_ns(thread, slept_ns));
 }
 
 /* Did only a visit wake it, so that it went back to the same sleep? */
