@@ -103,8 +103,8 @@ const struct option_row record_option_rows[] = {
 	 .offset = AT(keep.every.metrics),
 	 .choices = metric_names,
 	 .commas = true,
-	 .help = "push only these, as cpu,blocked (default: cpu, runq, blocked and those of "
-		 "--metrics)"},
+	 .help = "push only these, as cpu,blocked (default: cpu, runq, blocked, those of "
+		 "--metrics, and alloc and live with --mem)"},
 	{.type = OPTION_FILE,
 	 .name = "push-spool",
 	 .argument = "DIR",

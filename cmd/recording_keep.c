@@ -242,6 +242,14 @@ void keep_free(struct keep *keep)
 	free(keep);
 }
 
+/* A block takes its row, a place in a table that is 5/8 full or less, and some room to grow. */
+#define BYTES_OF_BLOCK (2 * sizeof(struct profile_allocation) + 64)
+
+static size_t max_blocks(const struct keep *keep)
+{
+	return max_bytes_of(keep->options) / BYTES_OF_BLOCK;
+}
+
 int keep_open(struct keep *keep, struct err *err)
 {
 	int status = keep->history ? keep_directory_make(&keep->directory, err) : 0;
@@ -252,7 +260,7 @@ int keep_open(struct keep *keep, struct err *err)
 	    !keep->options->quiet)
 		print_note("'profc ctl %s' does not reach this recorder: %s", keep->directory.path,
 			   failure.what);
-	return status ? status : recording_push_open(keep->push, err);
+	return status ? status : recording_push_open(keep->push, max_blocks(keep), err);
 }
 
 static uint64_t epoch_ns(void)
@@ -302,13 +310,11 @@ bool keep_has_triggers(const struct keep *keep)
 	return keep && keep->history;
 }
 
-/* A block takes its row, a place in a table that is 5/8 full or less, and some room to grow. */
-#define BYTES_OF_BLOCK (2 * sizeof(struct profile_allocation) + 64)
-
 struct heap_keep keep_heap(const struct keep *keep)
 {
-	return (struct heap_keep){.span_ns = keep->options->keep.span_ns + LATE_NS,
-				  .max_rows = max_bytes_of(keep->options) / BYTES_OF_BLOCK};
+	return (struct heap_keep){.span_ns = max_u64(keep->options->keep.span_ns + LATE_NS,
+						     recording_push_memory_ns(keep->push)),
+				  .max_rows = max_blocks(keep)};
 }
 
 /* --- the next profile --- */

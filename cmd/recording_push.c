@@ -32,8 +32,12 @@
 #define SPOOL_DISK_BYTES   (UINT64_C(256) << 20)
 /* At the end the delivery is waited for so long. */
 #define PATIENCE_NS (10 * NS_PER_SEC)
+/* Of the excerpt: blocks that were freed before it was made may be missing. */
+#define MEMORY_MISSING "memory_missing_ns"
 /* How often is looked whether there are too many samples, or whether files are made. */
 #define LOOK_NS NS_PER_SEC
+/* A time may end so much later than twice that it should. */
+#define LATE_NS (10 * NS_PER_SEC)
 /* A trouble is told no sooner after another one. */
 #define SILENT_NS (60 * NS_PER_SEC)
 
@@ -66,7 +70,8 @@ struct recording_push {
 	struct push_answer said;  /* the trouble that was told */
 	uint64_t silent_until_ns; /* CLOCK_MONOTONIC */
 	atomic_bool gives_up;
-	atomic_uint nr_failed; /* times of which not all files could be made */
+	atomic_uint nr_failed; /* times of which not all files could be made, */
+	atomic_uint nr_short;  /* or some memory was forgotten before */
 };
 
 /* --- options --- */
@@ -89,6 +94,8 @@ static bool is_recorded(const struct record_options *options, enum metric metric
 {
 	if (metric_is_counter(metric))
 		return options->metrics.counters & KERNEL_COUNTER_BIT(metric_counter(metric));
+	if (metric == METRIC_ALLOC || metric == METRIC_ALLOCS || metric == METRIC_LIVE)
+		return count_options_have_memory(&options->count);
 	return metric_is_of_samples(metric);
 }
 
@@ -106,7 +113,8 @@ static int parse_metrics(const struct record_options *options, uint32_t *set, st
 		if (!is_recorded(options, metric))
 			return err_set(err, ERR_INVALID, "--push-metrics %s: that is not recorded",
 				       texts->values[i]);
-		*set |= UINT32_C(1) << metric;
+		/* Blocks are beside their bytes. */
+		*set |= UINT32_C(1) << (metric == METRIC_ALLOCS ? METRIC_ALLOC : metric);
 	}
 	return 0;
 }
@@ -132,13 +140,20 @@ static int check_options(const struct record_options *options, struct err *err)
 {
 	const struct count_options *count = &options->count;
 
-	if (count_options_have_memory(count))
-		return refuse_with("--mem", err);
+	if (count->memory && strcmp(count->memory, "all") == 0) {
+		refuse_with("--mem=all", err);
+		err_hint(err, "--mem=64K finds the same, within the interval shown");
+		return ERR_INVALID;
+	}
+	if (count->reachable)
+		return refuse_with("--reachable", err);
 	if (count->no_cpu)
 		return refuse_with("--no-cpu", err);
-	if (count->functions.nr || count->calls_in.nr || count->lines.nr || count->syscalls ||
-	    count->pools.nr)
-		return refuse_with("--count", err);
+	if (count->functions.nr || count->calls_in.nr || count->lines.nr || count->syscalls) {
+		refuse_with("--count and its like", err);
+		err_hint(err, "--keep TIME has exact counts, in the profiles that it writes");
+		return ERR_INVALID;
+	}
 	if (options->agent)
 		return refuse_with("--agent", err);
 	if (options->use.html || options->use.open)
@@ -189,7 +204,7 @@ void recording_push_free(struct recording_push *push)
 	free(push);
 }
 
-int recording_push_open(struct recording_push *push, struct err *err)
+int recording_push_open(struct recording_push *push, size_t max_blocks, struct err *err)
 {
 	struct push_spool_options options = {
 		.seed = clock_realtime_ns() ^ (uint64_t)getpid(),
@@ -203,7 +218,7 @@ int recording_push_open(struct recording_push *push, struct err *err)
 	options.directory = push->options->keep.every.spool;
 	if (options.directory)
 		options.max_bytes = SPOOL_DISK_BYTES;
-	push->window = window_new(WINDOW_BYTES);
+	push->window = window_new(WINDOW_BYTES, max_blocks);
 	return push_spool_open(&push->spool, &options, err);
 }
 
@@ -269,6 +284,8 @@ static void make_files(struct recording_push *push)
 	if (!push->options->no_symbols)
 		resolve_with_progress(profile, &push->symbols, false);
 	prepare_profile(profile, NULL, false, false);
+	if (profile_counter(profile, MEMORY_MISSING))
+		atomic_fetch_add(&push->nr_short, 1);
 	if (add_files(push, profile, &err) < 0) {
 		atomic_fetch_add(&push->nr_failed, 1);
 		clear_line(push);
@@ -346,6 +363,11 @@ void recording_push_collect(struct recording_push *push, const struct profile *p
 {
 	if (push)
 		window_look(push->window, profile);
+}
+
+uint64_t recording_push_memory_ns(const struct recording_push *push)
+{
+	return push ? 2 * push->options->keep.every.span_ns + LATE_NS : 0;
 }
 
 uint64_t recording_push_due_ns(const struct recording_push *push)
@@ -426,6 +448,8 @@ static void say_sum(struct recording_push *push, const struct push_counts *count
 	append_number(&text, counts->nr_failures,
 		      counts->nr_failures == 1 ? "attempt failed" : "attempts failed");
 	append_number(&text, window_nr_left_out(push->window), "samples left out");
+	append_number(&text, atomic_load(&push->nr_short),
+		      "times with too many blocks of memory to be complete");
 	clear_line(push);
 	if (counts->nr_delivered < nr_all)
 		print_warning("%s", buf_str(&text));

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "symbol/symbol.h"
@@ -26,8 +27,11 @@ struct recording_push;
 int recording_push_new(const struct record_options *options, struct recording_push **push,
 		       struct err *err);
 void recording_push_free(struct recording_push *push); /* NULL is accepted, as below */
-/* Make the way to the receiver and the spool ready, while profc has one thread. */
-int recording_push_open(struct recording_push *push, struct err *err);
+/*
+ * Make the way to the receiver and the spool ready, while profc has one thread. No more blocks of
+ * memory are kept than max_blocks.
+ */
+int recording_push_open(struct recording_push *push, size_t max_blocks, struct err *err);
 /*
  * The recording has begun. The options of names are borrowed as they are elsewhere; and the writer,
  * which has written all when recording_push_finish() or recording_push_free() is called.
@@ -37,6 +41,8 @@ void recording_push_begin(struct recording_push *push, struct recording_writer *
 /* collector_options.look: take the samples that are to be written. */
 void recording_push_collect(struct recording_push *push, const struct profile *profile);
 
+/* Blocks of memory that were alive in the last so much time are needed; 0 if push is NULL. */
+uint64_t recording_push_memory_ns(const struct recording_push *push);
 /* When recording_push_look() is to be called, by CLOCK_MONOTONIC; UINT64_MAX: never. */
 uint64_t recording_push_due_ns(const struct recording_push *push);
 /* Push the time since the last one if it is due. */

@@ -32,6 +32,8 @@ struct excerpt {
 	 * follow each other then add up to the recording. A time before from_ns becomes that.
 	 */
 	bool keeps_all;
+	/* Likewise, with keeps_all: rows of profile.heap before this one belong to earlier ones. */
+	size_t first_allocation;
 };
 
 /*
@@ -40,8 +42,9 @@ struct excerpt {
  * since its birth are unknown in the excerpt if that was before from_ns. Counters are those of the
  * whole recording. Modules keep their files open, by descriptors of their own. Counts are those of
  * places that were counted after counted_from_ns. Blocks of memory are those that were alive in
- * that time; those of before are marked as earlier. Each has a row of its own in the recording,
- * which has no symbols. The caller owns the result.
+ * that time; those of before are marked as earlier. With keeps_all there are no exact totals, which
+ * are read at other times: estimates are then those of each block by itself, and add up. Each has a
+ * row of its own in the recording, which has no symbols. The caller owns the result.
  */
 struct profile *profile_excerpt(const struct profile *from, const struct excerpt *what);
 

@@ -8,6 +8,11 @@
 #include "profile/owners.h"
 #include "profile/profile.h"
 
+static bool is_new(const struct making *making, size_t row)
+{
+	return making->what->keeps_all && row >= making->what->first_allocation;
+}
+
 static bool was_alive(const struct making *making, const struct profile_allocation *row)
 {
 	const struct profile *from = making->from;
@@ -26,7 +31,7 @@ void excerpt_use_heap(struct making *making)
 	for (size_t i = 0; i < heap->nr_allocations; i++) {
 		const struct profile_allocation *row = &heap->allocations[i];
 
-		if (!was_alive(making, row))
+		if (!is_new(making, i) && !was_alive(making, row))
 			continue;
 		excerpt_use(making, RECORD_THREADS, row->thread.v);
 		excerpt_use(making, RECORD_STACKS, row->stack.v);
@@ -106,9 +111,10 @@ static void take_allocations(struct making *making, const struct heap_bases *bas
 		struct profile_allocation row = heap->allocations[i];
 
 		rows[i] = EXCERPT_UNUSED;
-		if (!was_alive(making, &row))
+		if (!is_new(making, i) && !was_alive(making, &row))
 			continue;
-		row.is_earlier = is_earlier(making, bases, &row);
+		row.is_earlier = making->what->keeps_all ? !is_new(making, i)
+							 : is_earlier(making, bases, &row);
 		row.time_ns = max_u64(row.time_ns, making->what->from_ns);
 		if (row.former && row.former != FORMER_UNKNOWN)
 			row.former = rows[row.former - 1] == EXCERPT_UNUSED
@@ -165,7 +171,8 @@ void excerpt_take_heap(struct making *making)
 
 	bases_init(&bases, making);
 	take_allocations(making, &bases);
-	take_moments(making, &bases);
+	if (!making->what->keeps_all)
+		take_moments(making, &bases);
 	bases_release(&bases);
 	if (profile_has_heap(making->into) && forgotten_ns > making->what->from_ns)
 		profile_set_counter(making->into, "memory_missing_ns",

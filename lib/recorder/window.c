@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/minmax.h"
 #include "profile/excerpt.h"
 #include "profile/profile.h"
 #include "recorder/history.h"
@@ -18,6 +19,10 @@ struct window {
 	struct profile_advance *advances;
 	size_t nr_advances, cap_advances;
 	uint64_t nr_left_out;
+	/* The end of the blocks that were taken: the time of the last one, and how many have it. */
+	uint64_t blocks_until_ns;
+	size_t nr_blocks_then;
+	size_t max_blocks, nr_blocks; /* new ones */
 };
 
 static uint64_t bytes_of(size_t nr_samples, size_t nr_advances)
@@ -25,11 +30,12 @@ static uint64_t bytes_of(size_t nr_samples, size_t nr_advances)
 	return nr_samples * sizeof(struct sample) + nr_advances * sizeof(struct profile_advance);
 }
 
-struct window *window_new(uint64_t max_bytes)
+struct window *window_new(uint64_t max_bytes, size_t max_blocks)
 {
 	struct window *window = xcalloc(1, sizeof(*window));
 
 	window->max_bytes = max_bytes;
+	window->max_blocks = max_blocks;
 	pthread_mutex_init(&window->lock, NULL);
 	return window;
 }
@@ -70,6 +76,18 @@ static void add_rows(struct window *window, const struct profile *profile)
 	window->nr_advances += more->nr;
 }
 
+/* Rows are in the order of times, and go from anywhere when they are forgotten. */
+static size_t first_new_block(const struct window *window, const struct profile_heap *heap)
+{
+	size_t nr_then = 0, i = heap->nr_allocations;
+
+	while (i && heap->allocations[i - 1].time_ns >= window->blocks_until_ns) {
+		nr_then += heap->allocations[i - 1].time_ns == window->blocks_until_ns;
+		i--;
+	}
+	return i + min_u64(nr_then, window->nr_blocks_then);
+}
+
 void window_look(void *context, const struct profile *profile)
 {
 	struct window *window = context;
@@ -80,6 +98,7 @@ void window_look(void *context, const struct profile *profile)
 		add_rows(window, profile);
 	else
 		window->nr_left_out += profile->nr_samples;
+	window->nr_blocks = profile->heap.nr_allocations - first_new_block(window, &profile->heap);
 	pthread_mutex_unlock(&window->lock);
 }
 
@@ -88,7 +107,8 @@ bool window_is_filling(struct window *window)
 	bool is_filling;
 
 	pthread_mutex_lock(&window->lock);
-	is_filling = bytes_of(window->nr_samples, window->nr_advances) > window->max_bytes / 2;
+	is_filling = bytes_of(window->nr_samples, window->nr_advances) > window->max_bytes / 2 ||
+		     window->nr_blocks > window->max_blocks / 2;
 	pthread_mutex_unlock(&window->lock);
 	return is_filling;
 }
@@ -103,6 +123,20 @@ uint64_t window_nr_left_out(struct window *window)
 	return nr;
 }
 
+static void note_blocks(struct window *window, const struct profile_heap *heap)
+{
+	size_t i = heap->nr_allocations;
+
+	if (!i)
+		return;
+	window->blocks_until_ns = heap->allocations[i - 1].time_ns;
+	window->nr_blocks_then = 0;
+	while (i && heap->allocations[i - 1].time_ns == window->blocks_until_ns) {
+		window->nr_blocks_then++;
+		i--;
+	}
+}
+
 struct profile *window_take(struct window *window, const struct profile *profile,
 			    const struct history_span *span)
 {
@@ -113,13 +147,17 @@ struct profile *window_take(struct window *window, const struct profile *profile
 	rows = (struct excerpt_rows){window->samples, window->nr_samples, window->advances,
 				     window->nr_advances};
 	taken = profile_excerpt(
-		profile, &(struct excerpt){.from_ns = span->from_ns,
-					   .to_ns = span->to_ns,
-					   .start_realtime_ns = span->to_realtime_ns -
-								(span->to_ns - span->from_ns),
-					   .parts = &rows,
-					   .nr_parts = 1,
-					   .keeps_all = true});
+		profile,
+		&(struct excerpt){.from_ns = span->from_ns,
+				  .to_ns = span->to_ns,
+				  .start_realtime_ns =
+					  span->to_realtime_ns - (span->to_ns - span->from_ns),
+				  .parts = &rows,
+				  .nr_parts = 1,
+				  .keeps_all = true,
+				  .first_allocation = first_new_block(window, &profile->heap)});
+	note_blocks(window, &profile->heap);
+	window->nr_blocks = 0;
 	forget(window);
 	pthread_mutex_unlock(&window->lock);
 	return taken;

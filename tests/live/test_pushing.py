@@ -114,6 +114,26 @@ class Directories(Pushing):
                 found.update(pprof.sums)
             self.assertEqual(found, types)
 
+    def test_have_each_block_once_and_what_is_alive(self):
+        out, dumps = self.path("out/"), self.path("dumps/")
+        words = "for i in 1 2 3 4 5 6 7 8; do echo leaks:99:1000; echo temporaries:99:300; sleep 0.4; done"
+        with subprocess.Popen(["sh", "-c", words],
+                              stdout=subprocess.PIPE) as feeder:
+            # As good as each block: the sample of blocks of that size has no error.
+            subprocess.run([PROFC, "record", "-q", "--mem=1", "--every", "1s", "--push", out,
+                            "--keep", "60s", "--trigger", "exit", "-o", dumps, "--",
+                            build("allocates"), "serve"], stdin=feeder.stdout, check=True,
+                           stdout=subprocess.DEVNULL, env=self.environment)
+        pprofs = list(self.files(out))
+        sums = collections.Counter()
+        for pprof in pprofs:
+            sums.update(pprof.sums)
+        rows = Recording(dumps).rows("-n", 0, "-m", "alloc")
+        self.assertEqual(sums["alloc_space"], sum(row["self_bytes"] for row in rows))
+        self.assertEqual(sums["alloc_objects"], sum(row["self_blocks"] for row in rows))
+        self.assertGreater(len([1 for pprof in pprofs if "alloc_space" in pprof.sums]), 1)
+        self.assertTrue([1 for pprof in pprofs if "inuse_space" in pprof.sums])
+
     def test_that_go_away_are_told_and_the_recording_goes_on(self):
         out = self.path("out/")
         done = self.push(out, argv=["sh", "-c", 'sleep 0.5; rmdir "$1"; "$0" 3000; exit 3',
@@ -207,7 +227,8 @@ class Options(LiveCase):
             (["--every", "60s", *url, "--label", "a-b=c"], "no name of a label"),
             (["--every", "60s", *url, "-o", "x"], "--every writes no profile"),
             (["--every", "60s", *url, "--trigger", "exit"], "--trigger needs --keep TIME"),
-            (["--every", "60s", *url, "--mem"], "--every cannot be combined with --mem"),
+            (["--every", "60s", *url, "--mem=all"], "--every cannot be combined with --mem=all"),
+            (["--every", "60s", *url, "--mem", "--reachable"], "be combined with --reachable"),
             (["--every", "60s", *url, "--count", "main"], "cannot be combined with --count"),
             (["--every", "60s", *url, "--html"], "--every cannot be combined with --html"),
             (["--every", "60s", *url, "--agent", "cat"], "cannot be combined with --agent"),

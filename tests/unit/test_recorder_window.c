@@ -42,7 +42,7 @@ static struct profile *take(struct window *window, const struct profile *profile
 /* A sample covers time before its window, and may come after the end of its own. */
 TEST(recorder_window, each_sample_is_taken_once_and_whole)
 {
-	struct window *window = window_new(UINT64_MAX);
+	struct window *window = window_new(UINT64_MAX, SIZE_MAX);
 	struct profile *profile = recording();
 	struct sample sleep = {.time_ns = 9 * SECOND, .blocked_ns = 9 * SECOND, .nr = 1};
 	struct sample run = {.time_ns = 12 * SECOND, .cpu_ns = 4 * SECOND, .nr = 1};
@@ -71,7 +71,7 @@ TEST(recorder_window, each_sample_is_taken_once_and_whole)
 /* Their row covers the recording from its beginning. */
 TEST(recorder_window, processes_that_no_sample_found_are_taken_too)
 {
-	struct window *window = window_new(UINT64_MAX);
+	struct window *window = window_new(UINT64_MAX, SIZE_MAX);
 	struct profile *profile = recording();
 	struct profile_process process = {.parent = PROCESS_NONE, .start_ns = 1, .nr_unseen = 5};
 	struct profile_thread thread = {.start_ns = 1};
@@ -90,7 +90,7 @@ TEST(recorder_window, processes_that_no_sample_found_are_taken_too)
 
 TEST(recorder_window, it_has_no_more_bytes_than_it_may_and_counts_the_rest)
 {
-	struct window *window = window_new(10 * sizeof(struct sample));
+	struct window *window = window_new(10 * sizeof(struct sample), 4);
 	struct profile *profile = recording();
 	struct sample run = {.cpu_ns = SECOND, .nr = 1};
 	struct profile *taken;
@@ -105,6 +105,63 @@ TEST(recorder_window, it_has_no_more_bytes_than_it_may_and_counts_the_rest)
 	taken = take(window, profile, 0, 1);
 	assert_int_equal(taken->nr_samples, 10);
 	assert_false(window_is_filling(window));
+	profile_free(taken);
+	profile_free(profile);
+	window_free(window);
+}
+
+static void allocated(struct profile *profile, uint64_t time_ns, uint64_t size_bytes)
+{
+	profile_add_allocation(profile, &(struct profile_allocation){.time_ns = time_ns,
+								     .size_bytes = size_bytes,
+								     .freed_by = THREAD_NONE});
+}
+
+/* The sum of the sizes of all blocks of a profile, or of those alone that are no earlier ones. */
+static uint64_t nr_bytes(const struct profile *profile, bool has_earlier)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < profile->heap.nr_allocations; i++) {
+		const struct profile_allocation *row = &profile->heap.allocations[i];
+
+		sum += has_earlier || !row->is_earlier ? row->size_bytes : 0;
+	}
+	return sum;
+}
+
+/* Several have the very time at which they are taken. */
+TEST(recorder_window, each_block_is_new_once_and_there_while_it_is_alive)
+{
+	struct window *window = window_new(UINT64_MAX, 4);
+	struct profile *profile = recording(), *taken;
+
+	taken = take(window, profile, 0, 1);
+	assert_int_equal(taken->heap.nr_allocations, 0);
+	profile_free(taken);
+	allocated(profile, 2 * SECOND, 1);
+	allocated(profile, 3 * SECOND, 10);
+	allocated(profile, 3 * SECOND, 100);
+	window_look(window, profile);
+	assert_true(window_is_filling(window));
+	taken = take(window, profile, 1, 3);
+	assert_false(window_is_filling(window));
+	assert_int_equal(nr_bytes(taken, false), 111);
+	profile_free(taken);
+	allocated(profile, 3 * SECOND, 1000);
+	allocated(profile, 4 * SECOND, 10000);
+	window_look(window, profile);
+	assert_false(window_is_filling(window));
+	profile_free_allocation(profile, 1, 2 * SECOND, (struct thread_id){0});
+	profile_free_allocation(profile, 4, 4 * SECOND, (struct thread_id){0});
+	taken = take(window, profile, 3, 5);
+	assert_int_equal(nr_bytes(taken, false), 11000);
+	assert_int_equal(nr_bytes(taken, true), 11101);
+	assert_int_equal(taken->heap.nr_moments, 0);
+	profile_free(taken);
+	taken = take(window, profile, 5, 6);
+	assert_int_equal(nr_bytes(taken, false), 0);
+	assert_int_equal(nr_bytes(taken, true), 1101);
 	profile_free(taken);
 	profile_free(profile);
 	window_free(window);
