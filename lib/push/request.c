@@ -77,18 +77,20 @@ static void append_pyroscope_name(struct buf *out, const struct push_profile *pr
 	buf_append_str(out, *separator == '{' ? "{}" : "}");
 }
 
-/* Whole seconds, as all its clients send them: never an empty time. */
+/*
+ * Nanoseconds, which the server knows by their 19 digits, as its client for Go sends them: in whole
+ * seconds two profiles could have the same time. Never an empty time.
+ */
 static char *pyroscope_target(const struct push_profile *profile)
 {
 	struct buf name = {0}, target = {0};
-	uint64_t from = profile->from_ns / NS_PER_SEC;
-	uint64_t until = (profile->until_ns + NS_PER_SEC - 1) / NS_PER_SEC;
+	uint64_t from = profile->from_ns, until = profile->until_ns;
 	char *text;
 
 	append_pyroscope_name(&name, profile);
 	buf_append_str(&target, "/ingest?name=");
 	append_escaped(&target, buf_str(&name));
-	buf_printf(&target, "&from=%" PRIu64 "&until=%" PRIu64 "&spyName=profc", from,
+	buf_printf(&target, "&from=%019" PRIu64 "&until=%019" PRIu64 "&spyName=profc", from,
 		   until > from ? until : from + 1);
 	if (profile->rate_hz)
 		buf_printf(&target, "&sampleRate=%u", profile->rate_hz);

@@ -116,7 +116,8 @@ class Directories(Pushing):
 
     def test_have_each_block_once_and_what_is_alive(self):
         out, dumps = self.path("out/"), self.path("dumps/")
-        words = "for i in 1 2 3 4 5 6 7 8; do echo leaks:99:1000; echo temporaries:99:300; sleep 0.4; done"
+        words = ("for i in 1 2 3 4 5 6 7 8; do echo leaks:99:1000; echo temporaries:99:300; "
+                 "sleep 0.4; done")
         with subprocess.Popen(["sh", "-c", words],
                               stdout=subprocess.PIPE) as feeder:
             # As good as each block: the sample of blocks of that size has no error.
@@ -167,7 +168,8 @@ class Servers(Pushing):
         once = {}
         for push in receiver.pushes + later.pushes:
             if push.labels["run"] == "1":
-                once[push.query["name"], *push.pprof.types, push.pprof.time_ns] = push.pprof
+                query = push.query
+                once[query["name"], query["from"], query["until"], *push.pprof.types] = push.pprof
         self.assertEqual(self.sums(once.values()), self.recorded(dumps))
         self.assertJoined(once.values())
 

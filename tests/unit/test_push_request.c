@@ -55,7 +55,7 @@ static void assert_body(const struct push_request *request, const char *body, si
 	assert_memory_equal(request->body.bytes, body, nr_bytes);
 }
 
-/* Whole seconds around it; no escaping inside the name, so that ',' '{' and '}' are replaced. */
+/* No escaping inside the name, so that ',' '{' and '}' are replaced. */
 TEST(push_request, pyroscope)
 {
 	static const char body[] =
@@ -72,10 +72,11 @@ TEST(push_request, pyroscope)
 	struct push_request request;
 
 	push_request_make(&request, PUSH_PYROSCOPE, &cpu);
-	assert_string_equal(request.target,
-			    "/ingest?name=my_app%2Fx%7Bhostname%3Dbox.example%2C"
-			    "tags%3Da_b__c%3D%C3%A4%7D"
-			    "&from=1764412345&until=1764412351&spyName=profc&sampleRate=49");
+	assert_string_equal(
+		request.target,
+		"/ingest?name=my_app%2Fx%7Bhostname%3Dbox.example%2C"
+		"tags%3Da_b__c%3D%C3%A4%7D"
+		"&from=1764412345678900000&until=1764412350000000001&spyName=profc&sampleRate=49");
 	assert_string_equal(request.content_type, "multipart/form-data; boundary=" BOUNDARY);
 	assert_body(&request, body, sizeof(body) - 1);
 	push_request_release(&request);
@@ -90,7 +91,9 @@ TEST(push_request, pyroscope_types_of_memory)
 	struct push_request request;
 
 	push_request_make(&request, PUSH_PYROSCOPE, &live);
-	assert_non_null(strstr(request.target, "&from=1764412345&until=1764412346&spyName=profc"));
+	assert_non_null(
+		strstr(request.target,
+		       "&from=1764412345678900000&until=1764412345678900001&spyName=profc"));
 	assert_null(strstr(request.target, "sampleRate"));
 	assert_non_null(
 		memmem(request.body.bytes, request.body.nr_bytes, types, sizeof(types) - 1));
