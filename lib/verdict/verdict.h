@@ -102,7 +102,7 @@ void verdict_append_command(struct buf *out, const struct verdict *verdict, cons
 /* Append a command with other words than those of the verdict: "report -m calls". */
 void verdict_append_other_command(struct buf *out, const char *words, const char *file);
 
-/* Print the line and the command, wrapped to the view. */
+/* Print the line, and the command if something stands out, wrapped to the view: above a report. */
 void verdict_print_head(const struct verdict *verdict, const struct view *view, const char *file,
 			struct sink *sink);
 /*

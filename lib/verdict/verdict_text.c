@@ -36,19 +36,34 @@ void verdict_append_command(struct buf *out, const struct verdict *verdict, cons
 	verdict_append_other_command(out, first ? first->words : "report", file);
 }
 
-void verdict_print_head(const struct verdict *verdict, const struct view *view, const char *file,
-			struct sink *sink)
+static void print_line(const struct verdict *verdict, const struct view *view, struct sink *sink)
 {
-	struct buf text = {0}, escaped = {0};
+	struct buf text = {0};
 
 	verdict_append_line(&text, verdict);
 	paragraph_print_styled(view, STYLE_HEADING, "", buf_str(&text), sink);
-	buf_clear(&text);
+	buf_release(&text);
+}
+
+static void print_command(const struct verdict *verdict, const struct view *view, const char *file,
+			  struct sink *sink)
+{
+	struct buf text = {0}, escaped = {0};
+
 	verdict_append_command(&text, verdict, file);
 	escape_terminal(&escaped, buf_str(&text));
 	paragraph_print(view, "hint: ", buf_str(&escaped), sink);
 	buf_release(&text);
 	buf_release(&escaped);
+}
+
+void verdict_print_head(const struct verdict *verdict, const struct view *view, const char *file,
+			struct sink *sink)
+{
+	print_line(verdict, view, sink);
+	/* Else it is the plain report. */
+	if (verdict_first(verdict))
+		print_command(verdict, view, file, sink);
 }
 
 /* "87.2% ± 0.5  " */
@@ -134,7 +149,8 @@ static void print_below(const struct verdict *verdict, const struct view *view, 
 void verdict_print_text(const struct verdict *verdict, const struct view *view, const char *file,
 			struct sink *sink)
 {
-	verdict_print_head(verdict, view, file, sink);
+	print_line(verdict, view, sink);
+	print_command(verdict, view, file, sink);
 	print_evidence(verdict, view, sink);
 	print_others(verdict, view, sink);
 	print_below(verdict, view, sink);

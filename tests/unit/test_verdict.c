@@ -819,6 +819,32 @@ TEST(verdict, a_rule_says_what_was_not_recorded)
 	profile_free(profile);
 }
 
+/* Above a report its own command is no advice. */
+TEST(verdict, a_head_has_a_command_if_something_stands_out)
+{
+	const struct view view = {.columns = 80};
+
+	for (int i = 0; i < 2; i++) {
+		struct made made = begin();
+		struct sink head = SINK_MEMORY, text = SINK_MEMORY;
+		struct profile *profile;
+		struct verdict *verdict;
+
+		run(&made, "_start;main;first", i ? 120 : 2);
+		run(&made, "_start;main;second", 2);
+		profile = made_end(&made);
+		verdict = verdict_of_profile(profile);
+		verdict_print_head(verdict, &view, NULL, &head);
+		verdict_print_text(verdict, &view, NULL, &text);
+		assert_int_equal(strstr(buf_str(&head.pending), "\nhint: profc ") != NULL, i);
+		assert_non_null(strstr(buf_str(&text.pending), "\nhint: profc "));
+		sink_release(&head);
+		sink_release(&text);
+		verdict_free(verdict);
+		profile_free(profile);
+	}
+}
+
 static size_t nr_lines(const char *text)
 {
 	size_t nr = 0;
