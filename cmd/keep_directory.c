@@ -156,14 +156,23 @@ static bool is_of_program(const char *file, const char *name)
 	       is_time(file + length + 1) && has_suffix(file + length + sizeof(TIME_PATTERN) + 1);
 }
 
+struct file_name {
+	char *text; /* owned */
+	bool is_of_future;
+};
+
 struct file_names {
-	char **at; /* owned, as are the texts */
+	struct file_name *at; /* owned */
 	size_t nr, cap;
 };
 
-static int by_text(const void *left, const void *right)
+/* The oldest first, but before them those of a clock that was wrong. */
+static int by_age(const void *left, const void *right)
 {
-	return strcmp(*(char *const *)left, *(char *const *)right);
+	const struct file_name *a = left, *b = right;
+
+	return a->is_of_future != b->is_of_future ? b->is_of_future - a->is_of_future
+						  : strcmp(a->text, b->text);
 }
 
 /*
@@ -178,21 +187,41 @@ static bool is_ours(DIR *entries, const char *file)
 	       S_ISREG(found.st_mode) && found.st_uid == geteuid();
 }
 
+/* Another recorder of the same program may have written one meanwhile. */
+#define FUTURE_S 3600
+
+/* The text of a time of that much after another one. */
+static void future_after(const char *time, char *text, size_t nr_bytes)
+{
+	struct tm utc = {0};
+	time_t seconds = strptime(time, TIME_FORMAT, &utc) ? timegm(&utc) + FUTURE_S : -1;
+
+	*text = '\0';
+	if (gmtime_r(&seconds, &utc))
+		strftime(text, nr_bytes, TIME_FORMAT, &utc);
+}
+
 /* The names tell their order. */
 static struct file_names names_of_program(DIR *entries, const char *name, const char *except)
 {
+	size_t nr_name_bytes = strlen(name) + 1;
+	char future[sizeof(TIME_PATTERN) + 8];
 	struct file_names names = {0};
 	const struct dirent *entry;
 
+	future_after(except + nr_name_bytes, future, sizeof(future));
 	while ((entry = readdir(entries))) {
 		if (!is_of_program(entry->d_name, name) || strcmp(entry->d_name, except) == 0 ||
 		    !is_ours(entries, entry->d_name))
 			continue;
 		ARRAY_GROW(names.at, names.nr, names.cap);
-		names.at[names.nr++] = xstrdup(entry->d_name);
+		names.at[names.nr++] = (struct file_name){
+			.text = xstrdup(entry->d_name),
+			.is_of_future = strncmp(entry->d_name + nr_name_bytes, future,
+						strlen(TIME_PATTERN)) > 0};
 	}
 	if (names.nr)
-		qsort(names.at, names.nr, sizeof(*names.at), by_text);
+		qsort(names.at, names.nr, sizeof(*names.at), by_age);
 	return names;
 }
 
@@ -207,8 +236,8 @@ void keep_directory_limit(const struct keep_directory *directory, const char *ne
 	for (size_t i = 0; i < names.nr; i++) {
 		/* Nothing can be done should it fail. */
 		if (names.nr - i >= directory->limit)
-			(void)unlinkat(dirfd(entries), names.at[i], 0);
-		free(names.at[i]);
+			(void)unlinkat(dirfd(entries), names.at[i].text, 0);
+		free(names.at[i].text);
 	}
 	free(names.at);
 	closedir(entries);

@@ -29,7 +29,10 @@ void keep_directory_name(struct keep_directory *directory, const struct profile 
 /* The path of a new file; the caller frees it. `word` may have any characters. */
 char *keep_directory_path(const struct keep_directory *directory, uint64_t realtime_ns,
 			  const char *word);
-/* Remove the oldest files of the same program, but not `newest`, as far as there are too many. */
+/*
+ * Remove the oldest files of the same program, but not `newest`, as far as there are too many.
+ * Those that seem to be more than an hour newer are of a clock that was wrong, and go first.
+ */
 void keep_directory_limit(const struct keep_directory *directory, const char *newest);
 
 /* A profile of a directory. */
