@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/minmax.h"
 #include "inject/contexts.h"
+#include "inject/patched_bytes.h"
 #include "inject/stopped.h"
 #include "proc/read.h"
 #include "proc/target_memory.h"
@@ -158,14 +159,13 @@ static size_t run_of(const struct patched *patched, size_t first, size_t *nr_byt
 	return i - first;
 }
 
-/* Are the expected bytes there, in all patches of a run? */
-static bool has_all(const struct patch *patches, size_t nr, const uint8_t *bytes, bool is_new)
+/* Are the old bytes there, in all patches of a run? */
+static bool has_all(const struct patch *patches, size_t nr, const uint8_t *bytes)
 {
 	for (size_t i = 0; i < nr; i++) {
 		const struct patch *patch = &patches[i];
-		const uint8_t *expected = is_new ? patch->new : patch->old;
 
-		if (memcmp(bytes + (patch->address - patches->address), expected,
+		if (memcmp(bytes + (patch->address - patches->address), patch->old,
 			   patch->nr_bytes) != 0)
 			return false;
 	}
@@ -182,7 +182,7 @@ static bool touch_run(const struct patch *patches, size_t nr_bytes, struct targe
 	       target_memory_put(memory, at + nr_bytes - 1, bytes + nr_bytes - 1, 1);
 }
 
-enum run_step { RUN_PREPARE, RUN_CHECK, RUN_APPLY, RUN_UNDO };
+enum run_step { RUN_PREPARE, RUN_APPLY, RUN_UNDO };
 
 static bool step_run(const struct patch *patches, size_t nr, size_t nr_bytes,
 		     struct target_memory *memory, enum run_step step)
@@ -194,11 +194,10 @@ static bool step_run(const struct patch *patches, size_t nr, size_t nr_bytes,
 	if (!target_memory_get(memory, at, bytes, nr_bytes))
 		return false;
 	/* Data may change while it is read, and has a page of its own already. */
-	if (step == RUN_CHECK || (step == RUN_PREPARE && is_word(patches)))
-		return has_all(patches, nr, bytes, false);
+	if (step == RUN_PREPARE && is_word(patches))
+		return has_all(patches, nr, bytes);
 	if (step == RUN_PREPARE)
-		return has_all(patches, nr, bytes, false) &&
-		       touch_run(patches, nr_bytes, memory, bytes);
+		return has_all(patches, nr, bytes) && touch_run(patches, nr_bytes, memory, bytes);
 	for (size_t i = 0; i < nr; i++) {
 		const struct patch *patch = &patches[i];
 		uint8_t *place = bytes + (patch->address - patches->address);
@@ -211,26 +210,34 @@ static bool step_run(const struct patch *patches, size_t nr, size_t nr_bytes,
 	return target_memory_put(memory, at, bytes, nr_bytes);
 }
 
-static bool step_all(const struct patched *patched, struct target_memory *memory,
-		     enum run_step step)
+bool patched_prepare(const struct patched *patched, struct target_memory *memory)
 {
-	bool is_done = true;
 	size_t nr;
 
 	for (size_t i = 0; i < patched->nr; i += nr) {
 		size_t nr_bytes = 0;
 
 		nr = run_of(patched, i, &nr_bytes);
-		is_done &= step_run(&patched->patches[i], nr, nr_bytes, memory, step);
-		if (!is_done && (step == RUN_PREPARE || step == RUN_CHECK))
+		if (!step_run(&patched->patches[i], nr, nr_bytes, memory, RUN_PREPARE))
 			return false;
 	}
-	return is_done;
+	return true;
 }
 
-bool patched_prepare(const struct patched *patched, struct target_memory *memory)
+/* Are the old bytes there, in a stopped process? */
+static bool is_unchanged(const struct patched *patched, struct target_memory *memory)
 {
-	return step_all(patched, memory, RUN_PREPARE);
+	struct patched_bytes *all = patched_bytes_new(patched, memory);
+	bool is_same = true;
+
+	for (size_t i = 0; is_same && i < patched->nr; i++) {
+		const uint8_t *bytes = patched_bytes_at(all, i);
+		const struct patch *patch = &patched->patches[i];
+
+		is_same = bytes && memcmp(bytes, patch->old, patch->nr_bytes) == 0;
+	}
+	patched_bytes_free(all);
+	return is_same;
 }
 
 struct undoing {
@@ -361,7 +368,7 @@ bool patched_apply(const struct patched *patched, struct stopped *stopped,
 					      .found = move_in,
 					      .owner = (void *)(uintptr_t)patched};
 
-	if (!step_all(patched, memory, RUN_CHECK) || contexts_need_sleeper(stopped, &search))
+	if (!is_unchanged(patched, memory) || contexts_need_sleeper(stopped, &search))
 		return false;
 	/*
 	 * Move threads first: thunks also work with the old bytes, and profc may be killed in

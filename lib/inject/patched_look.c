@@ -9,13 +9,13 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "inject/patched.h"
+#include "inject/patched_bytes.h"
 #include "inject/region.h"
 #include "proc/maps.h"
 #include "proc/read.h"
 #include "proc/target_memory.h"
 
-#define BLOCK_BYTES 4096
-#define JUMP_BYTES  5 /* of a call, too */
+#define JUMP_BYTES 5 /* of a call, too */
 /* Documentation/admin-guide/mm/pagemap.rst */
 #define PAGE_IS_PRESENT	 (UINT64_C(1) << 63)
 #define PAGE_IS_SWAPPED	 (UINT64_C(1) << 62)
@@ -33,35 +33,10 @@ bool page_is_written(pid_t pid, uint64_t address)
 	       (entry & (PAGE_IS_PRESENT | PAGE_IS_SWAPPED)) && !(entry & PAGE_IS_OF_FILE);
 }
 
-/*
- * The last block that was read, as adjacent patches share blocks, and the end of a patch that
- * extends into the next one.
- */
 struct looking {
 	pid_t pid;
-	struct target_memory *memory;
 	struct buf maps;
-	struct block {
-		uint64_t address;
-		size_t nr_bytes; /* that could be read */
-		uint8_t bytes[BLOCK_BYTES + PATCH_MAX_BYTES];
-	} block;
 };
-
-static const uint8_t *bytes_at(struct looking *looking, const struct patch *patch)
-{
-	struct block *block = &looking->block;
-	uint64_t address = patch->address & -(uint64_t)BLOCK_BYTES;
-
-	if (!block->nr_bytes || block->address != address) {
-		block->address = address;
-		block->nr_bytes = target_memory_read(looking->memory, address, block->bytes,
-						     sizeof(block->bytes));
-	}
-	return patch->address - address + patch->nr_bytes <= block->nr_bytes
-		       ? block->bytes + (patch->address - address)
-		       : NULL;
-}
 
 static bool is_of_region(const struct proc_map *map)
 {
@@ -91,9 +66,9 @@ static bool leads_to_region(struct looking *looking, const struct patch *patch,
 	return false;
 }
 
-static enum patched_state state_of(struct looking *looking, const struct patch *patch)
+static enum patched_state state_of(struct looking *looking, const struct patch *patch,
+				   const uint8_t *bytes)
 {
-	const uint8_t *bytes = bytes_at(looking, patch);
 
 	if (!bytes)
 		return PATCHED_GONE;
@@ -134,13 +109,17 @@ static bool is_writable_somewhere(const struct patched *patched, struct buf *map
 bool patched_look(const struct patched *patched, pid_t pid, struct target_memory *memory,
 		  uint8_t *states, bool *is_writable)
 {
-	struct looking looking = {.pid = pid, .memory = memory};
+	struct looking looking = {.pid = pid};
+	struct patched_bytes *bytes;
 	bool is_read = proc_read_process_file(pid, "maps", &looking.maps) && looking.maps.nr_bytes;
 
 	if (is_read) {
 		*is_writable = is_writable_somewhere(patched, &looking.maps);
+		bytes = patched_bytes_new(patched, memory);
 		for (size_t i = 0; i < patched->nr; i++)
-			states[i] = (uint8_t)state_of(&looking, &patched->patches[i]);
+			states[i] = (uint8_t)state_of(&looking, &patched->patches[i],
+						      patched_bytes_at(bytes, i));
+		patched_bytes_free(bytes);
 	}
 	buf_release(&looking.maps);
 	return is_read;

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "inject/patched_bytes.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "inject/patched.h"
+#include "proc/target_memory.h"
+
+#define BLOCK_BYTES 4096
+#define BLOCKS_MAX  16
+
+struct patched_bytes {
+	const struct patched *patched;
+	struct target_memory *memory;
+	/* Blocks that were read, and the end of a patch that extends into the next one. */
+	uint64_t address;
+	size_t nr_blocks, nr_bytes; /* nr_bytes: that could be read */
+	uint8_t bytes[BLOCKS_MAX * BLOCK_BYTES + PATCH_MAX_BYTES];
+};
+
+struct patched_bytes *patched_bytes_new(const struct patched *patched, struct target_memory *memory)
+{
+	struct patched_bytes *bytes = xmalloc(sizeof(*bytes));
+
+	bytes->patched = patched;
+	bytes->memory = memory;
+	bytes->nr_blocks = bytes->nr_bytes = 0;
+	return bytes;
+}
+
+void patched_bytes_free(struct patched_bytes *bytes)
+{
+	free(bytes);
+}
+
+/* Blocks in a row that have a patch each, from one on: up to the end of the last patch. */
+static void read_blocks(struct patched_bytes *bytes, size_t first, uint64_t address)
+{
+	const struct patched *patched = bytes->patched;
+	uint64_t end = address;
+
+	bytes->address = address;
+	bytes->nr_blocks = 1;
+	for (size_t i = first; i < patched->nr; i++) {
+		const struct patch *patch = &patched->patches[i];
+		uint64_t block = (patch->address - address) / BLOCK_BYTES;
+
+		if (block > bytes->nr_blocks || block == BLOCKS_MAX)
+			break;
+		if (block == bytes->nr_blocks)
+			bytes->nr_blocks++;
+		end = patch->address + patch->nr_bytes;
+	}
+	bytes->nr_bytes =
+		target_memory_read(bytes->memory, address, bytes->bytes, (size_t)(end - address));
+}
+
+const uint8_t *patched_bytes_at(struct patched_bytes *bytes, size_t index)
+{
+	const struct patch *patch = &bytes->patched->patches[index];
+	uint64_t block = patch->address & -(uint64_t)BLOCK_BYTES;
+	uint64_t at = patch->address - bytes->address;
+
+	/* After bytes that cannot be read, each block is tried by itself. */
+	if (patch->address < bytes->address || at / BLOCK_BYTES >= bytes->nr_blocks ||
+	    (at + patch->nr_bytes > bytes->nr_bytes && block != bytes->address)) {
+		read_blocks(bytes, index, block);
+		at = patch->address - block;
+	}
+	return at + patch->nr_bytes <= bytes->nr_bytes ? bytes->bytes + at : NULL;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_INJECT_PATCHED_BYTES_H
+#define PROFC_INJECT_PATCHED_BYTES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct patched;
+struct target_memory;
+
+/*
+ * The bytes of a process at its patches, one patch after the other: pages in a row that have a
+ * patch each are read at once.
+ */
+struct patched_bytes;
+
+/* Borrows both. */
+struct patched_bytes *patched_bytes_new(const struct patched *patched,
+					struct target_memory *memory);
+void patched_bytes_free(struct patched_bytes *bytes);
+
+/*
+ * The bytes at a patch, valid up to the next call; as old as the call for the first patch of some
+ * pages. NULL: they cannot be read.
+ */
+const uint8_t *patched_bytes_at(struct patched_bytes *bytes, size_t index);
+
+#endif
