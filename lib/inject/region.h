@@ -49,7 +49,7 @@ struct region_owner {
 };
 
 struct region_header {
-	char magic[8]; /* REGION_MAGIC, which changes with the layout of the header */
+	char magic[8]; /* REGION_MAGIC, which changes with the layout of header or patches */
 	struct region_owner owner;
 	/*
 	 * Not 0: the process changes its own code, and may restore a jump to this memory. profc
@@ -71,7 +71,7 @@ struct region_header {
 	struct region_part parts[REGION_PARTS_MAX];
 };
 
-#define REGION_MAGIC "profcPD"
+#define REGION_MAGIC "profcPE"
 
 /* The memory in profc. */
 struct region {

@@ -77,26 +77,31 @@ struct patch_step {
 	bool is_callee;	      /* the pc is at the first instruction of the callee */
 };
 
-/* The bytes to write, and where; the thunk is in the area. A plain value. */
+/* The callee of the patched call, or of the call at the end of the window. */
+enum patch_callee {
+	PATCH_CALLEE_NONE,
+	PATCH_CALLEE_DIRECT,  /* `callee` */
+	PATCH_CALLEE_IN_WORD, /* its address is in the word at `callee` */
+	PATCH_CALLEE_UNKNOWN, /* in a register, or in memory to which one points */
+};
+
+/*
+ * The bytes to write, and where; the thunk is in the area. A plain value. There may be 100,000: it
+ * is small.
+ */
 struct patch {
-	enum patch_kind kind;
 	uint64_t address; /* of the first byte that changes */
+	uint64_t thunk;	  /* address */
+	uint64_t callee;
+	uint64_t stub; /* address of the code that counts if this cannot; 0: there is none */
+	uint16_t nr_thunk_bytes;
+	enum patch_kind kind : 8;
+	enum patch_callee callee_kind : 8;
 	uint8_t nr_bytes;
 	uint8_t old[PATCH_MAX_BYTES];
 	uint8_t new[PATCH_MAX_BYTES];
-	uint64_t thunk; /* address */
-	uint16_t nr_thunk_bytes;
-	/* The callee of the patched call, or of the call at the end of the window. */
-	enum patch_callee {
-		PATCH_CALLEE_NONE,
-		PATCH_CALLEE_DIRECT,  /* `callee` */
-		PATCH_CALLEE_IN_WORD, /* its address is in the word at `callee` */
-		PATCH_CALLEE_UNKNOWN, /* in a register, or in memory to which one points */
-	} callee_kind;
-	uint64_t callee;
 	/* Offsets in the thunk between which the saved register is on the stack. */
 	uint8_t pushed_from[PATCH_MAX_PUSHED], pushed_to[PATCH_MAX_PUSHED];
-	uint64_t stub; /* address of the code that counts if this cannot; 0: there is none */
 	uint8_t nr_stub_bytes;
 	uint8_t stub_from;  /* offset in the thunk from which on it is on the way to the stub, */
 	uint8_t counted_at; /* and to which the stub returns */
