@@ -2,6 +2,7 @@
 /* The counting of calls in a recording. */
 #include "cmd/counting.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,6 +66,17 @@ static int refuse_nothing(struct err *err)
 	return ERR_INVALID;
 }
 
+/*
+ * A search takes tens of megabytes for a moment, in a thread of its own: by itself the C library
+ * would learn from them to keep ever larger pieces, and those of a thread are kept for long.
+ */
+static void return_large_memory(void)
+{
+#ifdef __GLIBC__
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
+#endif
+}
+
 int counting_new(const struct count_options *options, struct symbol_options symbols,
 		 struct counting **counting, struct err *err)
 {
@@ -78,6 +90,7 @@ int counting_new(const struct count_options *options, struct symbol_options symb
 
 	*counting = NULL;
 	made = xcalloc(1, sizeof(*made));
+	return_large_memory();
 	symbols.debuginfod = false; /* a command or a user waits meanwhile */
 	symbols.kept = made->kept = kept_files_new(KEPT_FILES_BYTES);
 	made->naming = naming_new(&symbols);
