@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/err.h"
+#include "base/escape.h"
 #include "cmd/command.h"
 #include "cmd/keep_directory.h"
 #include "profile/fold_scripts.h"
@@ -38,6 +40,16 @@ static bool has_pprof_name(const char *path)
 	return length > of_suffix && strcmp(path + length - of_suffix, PPROF_SUFFIX) == 0;
 }
 
+/* A name may be that of another user's file: it is quoted, as hints are copied to shells. */
+static void hint_at_pprof(const char *what, const char *path, struct err *err)
+{
+	struct buf quoted = {0};
+
+	escape_shell(&quoted, path);
+	err_hint(err, "%s: go tool pprof -top %s", what, buf_str(&quoted));
+	buf_release(&quoted);
+}
+
 static void hint_at_files(const char *path, struct err *err)
 {
 	DIR *entries = opendir(path);
@@ -45,10 +57,13 @@ static void hint_at_files(const char *path, struct err *err)
 
 	err_hint(err, "for a directory, its newest *.data is shown; this one has none");
 	while (entries && (entry = readdir(entries))) {
+		cleanup_free char *file = NULL;
+
 		if (!has_pprof_name(entry->d_name))
 			continue;
-		err_hint(err, "it has pprof files: go tool pprof -top %s%s%s", path,
-			 path[strlen(path) - 1] == '/' ? "" : "/", entry->d_name);
+		file = xasprintf("%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/",
+				 entry->d_name);
+		hint_at_pprof("it has pprof files", file, err);
 		break;
 	}
 	if (entries)
@@ -64,7 +79,7 @@ static int cannot_open(const char *path, struct err *err)
 		err_hint(err, "with 'profc record -o - COMMAND', did COMMAND write to standard "
 			      "output, too?");
 	if (err->code == ERR_CORRUPT && has_pprof_name(path))
-		err_hint(err, "it is a pprof file: go tool pprof -top %s", path);
+		hint_at_pprof("it is a pprof file", path, err);
 	if (err->code == ERR_INVALID && !err->hint[0] && is_directory(path))
 		hint_at_files(path, err);
 	return fail_with(err);

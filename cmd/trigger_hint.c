@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/duration_text.h"
+#include "base/escape.h"
 #include "base/minmax.h"
 #include "cmd/command.h"
 #include "profile/profile.h"
@@ -42,8 +43,9 @@ bool trigger_hint_append(struct buf *out, const struct profile *profile, const c
 	if (profile_counter(profile, "trigger_ns") < around_ns + around_ns / 2)
 		return false;
 	around_s = (double)around_ns / (double)NS_PER_SEC;
-	buf_printf(out, "profc diff %s --time -%.0fs..-%.0fs -- -%.0fs..%s",
-		   profile_path_or_default(input),
+	buf_append_str(out, "profc diff ");
+	escape_shell(out, profile_path_or_default(input));
+	buf_printf(out, " --time -%.0fs..-%.0fs -- -%.0fs..%s",
 		   around_s + (double)BEFORE_NS / (double)NS_PER_SEC, around_s, around_s,
 		   is_of(trigger, "runq>")    ? " -m runq"
 		   : is_of(trigger, "stall>") ? " -m blocked"

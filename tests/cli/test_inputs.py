@@ -68,6 +68,8 @@ class BadInput(LiveCase):
         self.refused(other, "not a profc profile", "hint: it is a gzip file, ", "go tool pprof")
         self.refused(self.path("out"), "is a directory, not a profile",
                      f"hint: it has pprof files: go tool pprof -top {pprof}\n")
+        os.rename(pprof, self.path("out/$(x);.pb.gz"))
+        self.refused(self.path("out"), f"-top '{self.path('out')}/$(x);.pb.gz'\n")
 
     def test_unreadable_file(self):
         with open(self.path("secret"), "wb") as file:

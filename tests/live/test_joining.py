@@ -313,10 +313,12 @@ class Units(LiveCase):
         name = os.path.basename(group).removesuffix(".service")
         out = self.path("out/")
         with subprocess.Popen(
-            [PROFC, "attach", "-q", "--unit", f"{name}.slice/{name}.service", "--every", "1s",
-             "--push", out, "-d", "3s"]
+            [PROFC, "attach", "--unit", f"{name}.slice/{name}.service", "--every", "1s",
+             "--push", out], stderr=subprocess.PIPE, text=True
         ) as recorder:
+            self.assertIn("waiting for a process of ", recorder.stderr.readline())
             self.run_in(group, 1500)
+            recorder.send_signal(signal.SIGTERM)
             self.assertEqual(recorder.wait(timeout=60), 0)
         self.assertEqual({file.split(".")[0] for file in os.listdir(out)}, {name})
 

@@ -153,18 +153,19 @@ class PhpMemory(LiveCase):
 
     def test_without_the_setting_a_hint_has_it(self):
         self.assertIn("USE_ZEND_ALLOC", ENVIRONMENT)
-        script = self.script("<?php str_repeat('x', 100000); usleep(3000000);")
+        script = self.script("<?php str_repeat('x', 100000); usleep((int)$argv[1]);")
         plain = {name: value for name, value in ENVIRONMENT.items() if name != "USE_ZEND_ALLOC"}
         for environment, expected in (
             (plain, 1), ({**plain, "USE_ZEND_ALLOC": "1"}, 1), (ENVIRONMENT, 0)
         ):
-            recording = record(self.directory, [self.php, script], "--mem", env=environment)
+            recording = record(self.directory, [self.php, script, "300000"], "--mem",
+                               env=environment)
             self.assertEqual(recording.stderr.count("started with USE_ZEND_ALLOC=0,"), expected)
-            with subprocess.Popen([self.php, script], env=environment) as target:
+            with subprocess.Popen([self.php, script, "600000000"], env=environment) as target:
                 attached = attach(self.directory, target.pid, "--mem", "-d", "300ms")
                 target.kill()
             self.assertEqual(attached.stderr.count("started with USE_ZEND_ALLOC=0,"), expected)
-        recording = record(self.directory, [self.php, script], env=plain)
+        recording = record(self.directory, [self.php, script, "300000"], env=plain)
         self.assertNotIn("USE_ZEND_ALLOC", recording.stderr)
 
     def test_all_that_is_left_has_its_line(self):
