@@ -2,6 +2,7 @@
 #include "recorder/history.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,9 +33,10 @@ struct former {
 struct history {
 	uint64_t span_ns, max_bytes; /* of one generation; of all */
 	uint64_t keep_ns;
-	uint64_t base_ns; /* time 0 of the profile on the recording's clock */
-	uint64_t now_ns;  /* of the latest sample, on the profile's clock, as are generations */
-	uint64_t nr_table_bytes; /* of the profile */
+	/* Also read without the lock, which an excerpt has for long. */
+	_Atomic uint64_t base_ns;	 /* time 0 of the profile on the recording's clock */
+	_Atomic uint64_t nr_table_bytes; /* of the profile */
+	uint64_t now_ns; /* of the latest sample, on the profile's clock, as are generations */
 	struct former former;
 	pthread_mutex_t lock;
 	struct generation *generations; /* owned; the oldest one first, at least one */
@@ -297,7 +299,8 @@ void history_continue(struct history *history, const struct profile *former, uin
 	kept = join_former(history, latter, span.from_ns, &from_ns);
 	set_former(history, kept, from_ns);
 	history->base_ns += max_u64(elapsed_ns, former->meta.duration_ns);
-	history->now_ns = history->nr_table_bytes = 0;
+	history->now_ns = 0;
+	history->nr_table_bytes = 0;
 	while (history->nr)
 		generation_release(&history->generations[--history->nr]);
 	last_counts_release(&history->last_counts);
@@ -305,24 +308,14 @@ void history_continue(struct history *history, const struct profile *former, uin
 	pthread_mutex_unlock(&history->lock);
 }
 
-uint64_t history_base_ns(struct history *history)
+uint64_t history_base_ns(const struct history *history)
 {
-	uint64_t base_ns;
-
-	pthread_mutex_lock(&history->lock);
-	base_ns = history->base_ns;
-	pthread_mutex_unlock(&history->lock);
-	return base_ns;
+	return atomic_load(&history->base_ns);
 }
 
-uint64_t history_table_bytes(struct history *history)
+uint64_t history_table_bytes(const struct history *history)
 {
-	uint64_t nr_bytes;
-
-	pthread_mutex_lock(&history->lock);
-	nr_bytes = history->nr_table_bytes;
-	pthread_mutex_unlock(&history->lock);
-	return nr_bytes;
+	return atomic_load(&history->nr_table_bytes);
 }
 
 struct profile *history_excerpt(struct history *history, const struct profile *profile,

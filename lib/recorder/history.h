@@ -45,10 +45,10 @@ void history_state_release(struct history_state *state);
  */
 void history_continue(struct history *history, const struct profile *former, uint64_t elapsed_ns,
 		      uint64_t most_bytes);
-/* When the profile of now began. */
-uint64_t history_base_ns(struct history *history);
+/* When the profile of now began. Neither this nor the next one waits for a lock. */
+uint64_t history_base_ns(const struct history *history);
 /* About how much memory the profile's tables took when it was last looked at. */
-uint64_t history_table_bytes(struct history *history);
+uint64_t history_table_bytes(const struct history *history);
 
 /* The time of an excerpt, on the recording's clock. */
 struct history_span {
