@@ -81,6 +81,12 @@ struct keep_gap {
 	uint64_t said_ns; /* the end of the last gap in which one was said to be suppressed */
 };
 
+/* CLOCK_REALTIME */
+struct keep_realtime {
+	uint64_t epoch_ns; /* when CLOCK_BOOTTIME was 0, as last seen */
+	uint64_t ended_ns; /* when the recording has ended */
+};
+
 struct keep {
 	const struct record_options *options;
 	struct keep_directory directory;
@@ -99,7 +105,7 @@ struct keep {
 	uint64_t reading_due_ns; /* CLOCK_MONOTONIC */
 	struct keep_gap gap;
 	struct keep_crash crash;
-	uint64_t epoch_ns;	/* CLOCK_REALTIME when CLOCK_BOOTTIME was 0, as last seen */
+	struct keep_realtime realtime;
 	atomic_bool is_waiting; /* for a process of --unit or --comm */
 	atomic_uint nr_begun_again, nr_suppressed, nr_written, nr_failed;
 };
@@ -292,7 +298,7 @@ void keep_begin(struct keep *keep, const struct symbol_options *symbols,
 	keep->clears_line = clears_line;
 	keep->tells_manager = tells_manager;
 	recording_push_begin(keep->push, keep->writer, &keep->symbols, clears_line);
-	keep->epoch_ns = epoch_ns();
+	keep->realtime.epoch_ns = epoch_ns();
 	say_how_to_ask(keep);
 }
 
@@ -449,14 +455,15 @@ static void write_part(void *context)
 }
 
 /* The pending one is due: the excerpt ends now. */
-static void span_of(const struct keep *keep, struct keep_dump *dump, uint64_t now_ns)
+static void span_of(const struct keep *keep, struct keep_dump *dump, uint64_t now_ns,
+		    uint64_t realtime_ns)
 {
 	uint64_t keep_ns = keep->options->keep.span_ns;
 
 	dump->span = (struct history_span){
 		.from_ns = dump->at_ns > keep_ns ? dump->at_ns - keep_ns : 0,
 		.to_ns = now_ns,
-		.to_realtime_ns = clock_realtime_ns(),
+		.to_realtime_ns = realtime_ns,
 	};
 }
 
@@ -466,7 +473,7 @@ static void begin_writing(struct keep *keep, struct sampler *sampler)
 
 	*dump = keep->pending;
 	keep->pending = (struct keep_dump){0};
-	span_of(keep, dump, elapsed_ns(keep, sampler));
+	span_of(keep, dump, elapsed_ns(keep, sampler), clock_realtime_ns());
 	dump->part = (struct recording_part){
 		.cut = {.look = take_excerpt, .context = keep},
 		.write = write_part,
@@ -562,12 +569,12 @@ static void take_reading(struct keep *keep)
 static void note_jump(struct keep *keep, struct sampler *sampler)
 {
 	uint64_t now_ns = epoch_ns();
-	double jump_s = ((double)now_ns - (double)keep->epoch_ns) / (double)NS_PER_SEC;
+	double jump_s = ((double)now_ns - (double)keep->realtime.epoch_ns) / (double)NS_PER_SEC;
 	cleanup_free char *text = NULL;
 
 	if (jump_s > -1 && jump_s < 1) /* its rate was corrected */
 		return;
-	keep->epoch_ns = now_ns;
+	keep->realtime.epoch_ns = now_ns;
 	text = xasprintf("the clock was set by %+.1f s", jump_s);
 	sampler_mark(sampler, text);
 	if (keep->options->quiet)
@@ -717,7 +724,7 @@ static void write_at_end(struct keep *keep, const struct profile *profile)
 {
 	struct keep_dump *dump = &keep->pending;
 
-	span_of(keep, dump, end_ns(keep, profile));
+	span_of(keep, dump, end_ns(keep, profile), keep->realtime.ended_ns);
 	dump->profile = history_excerpt(keep->history, profile, &dump->span);
 	note_trigger(keep, dump);
 	write_dump(keep, dump);
@@ -783,6 +790,7 @@ static void say_sum(const struct keep *keep)
 
 bool keep_finish(struct keep *keep, struct profile *profile)
 {
+	keep->realtime.ended_ns = clock_realtime_ns();
 	recording_writer_wait(keep->writer);
 	keep_collect(keep, profile); /* the samples since the last flush */
 	profile_drop_samples(profile);

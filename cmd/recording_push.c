@@ -36,6 +36,8 @@
 #define MEMORY_MISSING "memory_missing_ns"
 /* How often is looked whether there are too many samples, or whether files are made. */
 #define LOOK_NS NS_PER_SEC
+/* On a busy machine so many times may wait until their files are made. */
+#define WAITING_MAX 4
 /* A time may end so much later than twice that it should. */
 #define LATE_NS (10 * NS_PER_SEC)
 /* A trouble is told no sooner after another one. */
@@ -44,7 +46,7 @@
 /* A time that is made into files. */
 struct push_part {
 	struct recording_part part;
-	atomic_bool is_busy; /* they are not made yet */
+	struct recording_push *push; /* borrowed */
 	struct history_span span;
 	uint64_t from_realtime_ns; /* 0: as the span says */
 	struct profile *profile;   /* from the cut on, until files are made; owned */
@@ -66,7 +68,8 @@ struct recording_push {
 	uint64_t due_ns;		      /* CLOCK_MONOTONIC */
 	uint64_t until_ns, until_realtime_ns; /* the end of the time that was pushed last */
 	struct recording_writer *writer;      /* borrowed */
-	struct push_part part;
+	uint64_t empty_since_ns;  /* the writer's: of times without files, since the epoch; or 0 */
+	atomic_uint nr_waiting;	  /* parts that are not files yet */
 	struct push_answer said;  /* the trouble that was told */
 	uint64_t silent_until_ns; /* CLOCK_MONOTONIC */
 	atomic_bool gives_up;
@@ -230,30 +233,29 @@ static void clear_line(const struct recording_push *push)
 		print_progress("%s", "");
 }
 
-/* ERR_EMPTY is none of a failure: no thread may have done anything in that time. */
+/* ERR_EMPTY: no thread has done anything in that time. */
 static int add_metrics(struct recording_push *push, const struct profile *profile, struct err *err)
 {
 	static const struct filter everything = {.from_ns = 0};
 	struct export_options options = {.metric = METRIC_CPU, .filter = &everything};
-	int status = 0;
+	int status = ERR_EMPTY;
 
-	if (!push->metrics) {
-		status = push_files_add(push->spool, &push->target, profile, &options, true,
-					&push->labels, err);
-		return status == ERR_EMPTY ? 0 : status;
-	}
+	if (!push->metrics)
+		return push_files_add(push->spool, &push->target, profile, &options, true,
+				      &push->labels, err);
 	for (int metric = 0; metric < METRIC_COUNT; metric++) {
 		struct err why = ERR_INIT;
-		int failure = 0;
+		int added;
 
 		options.metric = (enum metric)metric;
-		if (push->metrics & UINT32_C(1) << metric)
-			failure = push_files_add(push->spool, &push->target, profile, &options,
-						 false, &push->labels, &why);
-		if (!failure || failure == ERR_EMPTY)
+		if (!(push->metrics & UINT32_C(1) << metric))
 			continue;
-		status = failure;
-		*err = why;
+		added = push_files_add(push->spool, &push->target, profile, &options, false,
+				       &push->labels, &why);
+		if (added && added != ERR_EMPTY)
+			*err = why;
+		if (status == ERR_EMPTY || (added && added != ERR_EMPTY))
+			status = added;
 	}
 	return status;
 }
@@ -270,13 +272,16 @@ static int add_files(struct recording_push *push, const struct profile *profile,
 	return status == 0 ? add_metrics(push, profile, err) : status;
 }
 
-static void make_files(struct recording_push *push)
+static void make_files(struct push_part *part)
 {
-	struct push_part *part = &push->part;
+	struct recording_push *push = part->push;
 	struct profile *profile = part->profile;
 	struct err err = ERR_INIT;
+	int status;
 
-	/* By the clock of the machine, too, it begins where the last one ended. */
+	/* By the clock of the machine, too, it begins where the last one with files ended. */
+	if (part->from_realtime_ns && push->empty_since_ns)
+		part->from_realtime_ns = push->empty_since_ns;
 	if (part->from_realtime_ns) {
 		profile->meta.start_realtime_ns = part->from_realtime_ns;
 		profile->meta.duration_ns = part->span.to_realtime_ns - part->from_realtime_ns;
@@ -286,7 +291,9 @@ static void make_files(struct recording_push *push)
 	prepare_profile(profile, NULL, false, false);
 	if (profile_counter(profile, MEMORY_MISSING))
 		atomic_fetch_add(&push->nr_short, 1);
-	if (add_files(push, profile, &err) < 0) {
+	status = add_files(push, profile, &err);
+	push->empty_since_ns = status == ERR_EMPTY ? profile->meta.start_realtime_ns : 0;
+	if (status < 0 && status != ERR_EMPTY) {
 		atomic_fetch_add(&push->nr_failed, 1);
 		clear_line(push);
 		print_err(&err);
@@ -294,49 +301,55 @@ static void make_files(struct recording_push *push)
 	if (push->pusher)
 		pusher_wake(push->pusher);
 	profile_free(profile);
-	part->profile = NULL;
+	free(part);
 }
 
 static void take_samples(void *context, const struct profile *profile)
 {
-	struct recording_push *push = context;
+	struct push_part *part = context;
 
-	push->part.profile = window_take(push->window, profile, &push->part.span);
+	part->profile = window_take(part->push->window, profile, &part->span);
 }
 
 /* The time ends here, and the next one begins, unless the clock of the machine was set. */
-static void begin_span(struct recording_push *push, uint64_t now_ns)
+static struct push_part *end_part(struct recording_push *push, uint64_t now_ns,
+				  uint64_t realtime_ns)
 {
-	struct push_part *part = &push->part;
-	uint64_t realtime_ns = clock_realtime_ns();
+	struct push_part *part = xcalloc(1, sizeof(*part));
 	uint64_t expected_ns = push->until_realtime_ns + (now_ns - push->until_ns);
 	bool joins = push->until_realtime_ns && realtime_ns + NS_PER_SEC > expected_ns &&
 		     realtime_ns < expected_ns + NS_PER_SEC;
 
+	part->push = push;
 	part->span = (struct history_span){push->until_ns, now_ns, realtime_ns};
 	part->from_realtime_ns = joins ? min_u64(push->until_realtime_ns, realtime_ns) : 0;
 	push->until_ns = now_ns;
 	push->until_realtime_ns = realtime_ns;
+	return part;
 }
 
 static void write_part(void *context)
 {
-	struct recording_push *push = context;
+	struct push_part *part = context;
+	struct recording_push *push = part->push;
 
-	make_files(push);
-	atomic_store(&push->part.is_busy, false);
+	make_files(part);
+	atomic_fetch_sub(&push->nr_waiting, 1);
 }
 
 static void begin_writing(struct recording_push *push, struct sampler *sampler)
 {
-	begin_span(push, max_u64(sampler_progress(sampler).elapsed_ns, push->until_ns));
-	push->part.part = (struct recording_part){
-		.cut = {.look = take_samples, .context = push},
+	struct push_part *part =
+		end_part(push, max_u64(sampler_progress(sampler).elapsed_ns, push->until_ns),
+			 clock_realtime_ns());
+
+	part->part = (struct recording_part){
+		.cut = {.look = take_samples, .context = part},
 		.write = write_part,
-		.context = push,
+		.context = part,
 	};
-	atomic_store(&push->part.is_busy, true);
-	recording_writer_add(push->writer, sampler, &push->part.part);
+	atomic_fetch_add(&push->nr_waiting, 1);
+	recording_writer_add(push->writer, sampler, &part->part);
 }
 
 /* --- while it goes --- */
@@ -370,13 +383,18 @@ uint64_t recording_push_memory_ns(const struct recording_push *push)
 	return push ? 2 * push->options->keep.every.span_ns + LATE_NS : 0;
 }
 
+static bool is_behind(const struct recording_push *push)
+{
+	return atomic_load(&push->nr_waiting) >= WAITING_MAX;
+}
+
 uint64_t recording_push_due_ns(const struct recording_push *push)
 {
 	uint64_t next_ns = clock_monotonic_ns() + LOOK_NS;
 
 	if (!push)
 		return UINT64_MAX;
-	return atomic_load(&push->part.is_busy) ? next_ns : min_u64(push->due_ns, next_ns);
+	return is_behind(push) ? next_ns : min_u64(push->due_ns, next_ns);
 }
 
 /* Not what is repeated for hours, nor two troubles by turns. */
@@ -401,8 +419,7 @@ void recording_push_look(struct recording_push *push, struct sampler *sampler)
 	if (!push)
 		return;
 	say_trouble(push, now_ns);
-	if (atomic_load(&push->part.is_busy) ||
-	    (now_ns < push->due_ns && !window_is_filling(push->window)))
+	if (is_behind(push) || (now_ns < push->due_ns && !window_is_filling(push->window)))
 		return;
 	begin_writing(push, sampler);
 	push->due_ns += push->options->keep.every.span_ns;
@@ -458,15 +475,26 @@ static void say_sum(struct recording_push *push, const struct push_counts *count
 	buf_release(&text);
 }
 
+/* It ended some time ago: files of the times before were waited for. */
+static struct push_part *last_part(struct recording_push *push, const struct profile *profile)
+{
+	uint64_t now_ns = max_u64(profile->meta.duration_ns, push->until_ns);
+	uint64_t since_ns =
+		push->until_realtime_ns ? push->until_realtime_ns : profile->meta.start_realtime_ns;
+
+	return end_part(push, now_ns, since_ns + (now_ns - push->until_ns));
+}
+
 bool recording_push_finish(struct recording_push *push, const struct profile *profile)
 {
 	struct push_counts counts;
+	struct push_part *part;
 
 	if (!push)
 		return true;
-	begin_span(push, max_u64(profile->meta.duration_ns, push->until_ns));
-	take_samples(push, profile);
-	make_files(push);
+	part = last_part(push, profile);
+	take_samples(part, profile);
+	make_files(part);
 	if (push->pusher)
 		pusher_wait(push->pusher, clock_monotonic_ns() + PATIENCE_NS, push->symbols.ended);
 	say_trouble(push, UINT64_MAX - SILENT_NS);

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 from live import LiveCase
 from paths import PROFC
@@ -60,7 +61,7 @@ class Pushing(LiveCase):
 class Directories(Pushing):
     def test_have_each_sample_of_a_recording_once(self):
         out, dumps = self.path("out/"), self.path("dumps/")
-        done = self.push(out, "--keep", "60s", "--trigger", "exit", "-o", dumps)
+        done = self.push(out, "--keep", "600s", "--trigger", "exit", "-o", dumps)
         pprofs = list(self.files(out))
         self.assertIn(f"profc: pushed {len(pprofs)} of {len(pprofs)} profiles to {out}\n",
                       done.stderr)
@@ -122,7 +123,7 @@ class Directories(Pushing):
                               stdout=subprocess.PIPE) as feeder:
             # As good as each block: the sample of blocks of that size has no error.
             subprocess.run([PROFC, "record", "-q", "--mem=1", "--every", "1s", "--push", out,
-                            "--keep", "60s", "--trigger", "exit", "-o", dumps, "--",
+                            "--keep", "600s", "--trigger", "exit", "-o", dumps, "--",
                             build("allocates"), "serve"], stdin=feeder.stdout, check=True,
                            stdout=subprocess.DEVNULL, env=self.environment)
         pprofs = list(self.files(out))
@@ -150,28 +151,34 @@ class Servers(Pushing):
         super().setUpClass()
 
     def test_that_fail_a_third_of_the_time_get_each_profile_at_least_once(self):
-        dumps, spool = self.path("dumps/"), self.path("spool")
         failing = [random.choice((503, None, Receiver.LOST)) if random.random() < 1 / 3 else 200
-                   for _ in range(500)]
+                   for _ in range(2000)]
         failing[2] = Receiver.LOST
-        with Receiver(failing) as receiver:
-            url = f"pyroscope+http://{receiver.address}"
-            self.push(url, "--push-spool", spool, "--label", "run=1",
-                      "--keep", "60s", "--trigger", "exit", "-o", dumps)
+        runs = ("1", "2")
+        with Receiver(failing) as receiver, ThreadPoolExecutor(len(runs)) as pool:
+            done = list(pool.map(lambda run: self.push(
+                f"pyroscope+http://{receiver.address}", "--push-spool", self.path("spool" + run),
+                "--label", "run=" + run, "--metrics", "switches,faults",
+                "--keep", "600s", "--trigger", "exit", "-o", self.path("dumps" + run)), runs))
             self.assertIn(Receiver.LOST, failing[:len(receiver.pushes)])
         # What is left goes with the next recording.
         with Receiver() as later:
-            done = self.push(f"pyroscope+http://{later.address}", "--push-spool", spool,
-                             "--label", "run=2", argv=["true"])
-            self.assertNotIn("left in", done.stderr)
-        self.assertEqual(os.listdir(spool), ["lock"])
-        once = {}
+            for run in runs:
+                last = self.push(f"pyroscope+http://{later.address}", "--push-spool",
+                                 self.path("spool" + run), "--label", "run=4", argv=["true"])
+                self.assertNotIn("left in", last.stderr)
+                self.assertEqual(os.listdir(self.path("spool" + run)), ["lock"])
+        once = collections.defaultdict(dict)
         for push in receiver.pushes + later.pushes:
-            if push.labels["run"] == "1":
-                query = push.query
-                once[query["name"], query["from"], query["until"], *push.pprof.types] = push.pprof
-        self.assertEqual(self.sums(once.values()), self.recorded(dumps))
-        self.assertJoined(once.values())
+            query = push.query
+            key = (query["name"], query["from"], query["until"], *push.pprof.types)
+            first = once[push.labels["run"]].setdefault(key, push.pprof)
+            self.assertEqual(first.sums, push.pprof.sums)
+        for run, one in zip(runs, done):
+            pprofs = once[run].values()
+            self.assertIn(f" of {len(pprofs)} profiles to ", one.stderr)
+            self.assertEqual(self.sums(pprofs), self.recorded(self.path("dumps" + run)))
+            self.assertJoined(pprofs)
 
     def test_that_deny_are_told_once_and_make_it_fail(self):
         with Receiver([401] * 100, words=b"who are you?") as receiver:
