@@ -223,6 +223,8 @@ void branches_sort(struct branches *branches)
 	if (branches->nr)
 		qsort(branches->at, branches->nr, sizeof(*branches->at), compare_branches);
 	branches->is_sorted = true;
+	addresses_release(&branches->places);
+	branches->places = (struct addresses){.nr = 0};
 }
 
 /* The index of the first branch that leads to the address, or to one after it. */

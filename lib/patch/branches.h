@@ -55,7 +55,7 @@ bool branches_keep(const struct branches *branches, uint64_t target, bool is_cal
  */
 bool branches_ignore(const struct branches *branches, uint64_t start, uint64_t next_start,
 		     uint64_t target);
-/* Call this after the last branch was added, and before any question. */
+/* Call this after the last branch was added, and before any question. Places are forgotten. */
 void branches_sort(struct branches *branches);
 
 /* Does a branch lead strictly between the two addresses, or does a function start there? */

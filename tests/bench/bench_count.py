@@ -193,7 +193,7 @@ def show_shares():
 
 
 def attached(directory, pid, *options):
-    """The recording of a short while, and the CPU seconds that it took profc."""
+    """The recording of a short while, and what it took profc: CPU seconds, and resident bytes."""
     path = os.path.join(directory, "attached.data")
     tool = subprocess.Popen(
         [PROFC, "attach", "-q", "--no-symbols", "-p", str(pid), "-o", path, "-F", "100",
@@ -204,7 +204,8 @@ def attached(directory, pid, *options):
     tool.returncode = os.waitstatus_to_exitcode(status)
     if tool.returncode:
         raise RuntimeError(f"profc attach {' '.join(options)}: status {tool.returncode}")
-    return json.loads(profc("info", "-i", path, "--json").stdout), usage.ru_utime + usage.ru_stime
+    taken = usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+    return json.loads(profc("info", "-i", path, "--json").stdout), taken
 
 
 def stops_ms(threads):
@@ -240,28 +241,31 @@ def large_programs():
 
 
 def analysis(argv):
-    """CPU seconds that all functions take over none, how many they are, and the stop to install."""
+    """What all functions take over none, how many they are, and the stop to install."""
     everything = ("--count", ".", "--count-max", "1000000")
     with tempfile.TemporaryDirectory(prefix="profc-bench-") as directory, Running(argv) as target:
         target.wait_ready()
-        _, without_s = attached(directory, target.pid)
-        info, with_s = attached(directory, target.pid, *everything)
+        _, without = attached(directory, target.pid)
+        info, taken = attached(directory, target.pid, *everything)
         if target.process.poll() is not None:
             raise RuntimeError(f"{argv[0]} has ended with {target.process.returncode}")
-    return with_s - without_s, info["probes"], info["counters"]["probe_install_ns"] / 1e6
+    cpu_s, nr_bytes = (there - here for there, here in zip(taken, without))
+    return cpu_s, nr_bytes, info["probes"], info["counters"]["probe_install_ns"] / 1e6
 
 
 def show_analysis(name, argv):
     runs = [analysis(argv) for _ in range(3)]
-    cpu_s = bench.median([seconds for seconds, _, _ in runs])
-    probes = runs[0][1]
+    cpu_s = bench.median([seconds for seconds, _, _, _ in runs])
+    nr_bytes = bench.median([nr_bytes for _, nr_bytes, _, _ in runs])
+    probes = runs[0][2]
     functions = probes["counted"] + len(probes["refused"])
     bench.show(
         15, f"counting all {functions} functions of {name}",
         counted=f"{probes['counted']}",
         cpu=f"{cpu_s:.2f} s",
         per_100000=f"{cpu_s * 1e5 / functions:.2f} s",
-        stop=f"{bench.median([stop_ms for _, _, stop_ms in runs]):.1f} ms",
+        resident=f"{nr_bytes / functions:.0f} B a function",
+        stop=f"{bench.median([stop_ms for _, _, _, stop_ms in runs]):.1f} ms",
     )
 
 
