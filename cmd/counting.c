@@ -27,7 +27,7 @@
 struct counting {
 	struct naming *naming;	 /* owned */
 	struct prober *prober;	 /* owned */
-	struct kept_files *kept; /* owned: open after the search */
+	struct kept_files *kept; /* owned: open after the search; or NULL */
 	struct err trouble;	 /* of counting_launch() */
 	bool is_removed;
 };
@@ -78,7 +78,7 @@ static void return_large_memory(void)
 }
 
 int counting_new(const struct count_options *options, struct symbol_options symbols,
-		 struct counting **counting, struct err *err)
+		 bool keeps_files, struct counting **counting, struct err *err)
 {
 	struct counting *made;
 	const struct heap_request request = {.rate = options->memory,
@@ -92,7 +92,7 @@ int counting_new(const struct count_options *options, struct symbol_options symb
 	made = xcalloc(1, sizeof(*made));
 	return_large_memory();
 	symbols.debuginfod = false; /* a command or a user waits meanwhile */
-	symbols.kept = made->kept = kept_files_new(KEPT_FILES_BYTES);
+	symbols.kept = made->kept = keeps_files ? kept_files_new(KEPT_FILES_BYTES) : NULL;
 	made->naming = naming_new(&symbols);
 	status = add_all(made->naming, options, err);
 	if (status == 0)

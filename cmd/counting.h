@@ -111,14 +111,13 @@ struct profile;
 
 /*
  * *counting is NULL if the options name nothing. ERR_INVALID: one of them is wrong. Borrows from
- * both.
+ * both. `keeps_files`: names are looked up at the end, for which files of the search stay open.
  */
 int counting_new(const struct count_options *options, struct symbol_options symbols,
-		 struct counting **counting, struct err *err);
+		 bool keeps_files, struct counting **counting, struct err *err);
 void counting_free(struct counting *counting); /* may be NULL */
 struct prober *counting_prober(struct counting *counting);
-/* Files that the search left open, for symbol_options.kept; borrowed. NULL: there is no counting.
- */
+/* Files that the search left open, for symbol_options.kept; borrowed. NULL: there are none. */
 struct kept_files *counting_kept_files(struct counting *counting);
 
 /*

@@ -638,7 +638,7 @@ static int check_and_run(const struct command *self, struct top_args *args, char
 	    record_metrics_parse(&args->record, &err) < 0 ||
 	    choose_metric(args, &options.wishes, &err) < 0 ||
 	    counting_new(&args->record.count,
-			 symbol_options_of(&args->record.symbols, &top.listener.asked),
+			 symbol_options_of(&args->record.symbols, &top.listener.asked), true,
 			 &top.counting, &err) < 0) {
 		status = fail_or_usage_error(self, &err);
 	} else {

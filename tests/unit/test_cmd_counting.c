@@ -13,7 +13,7 @@ TEST(counting, of_memory_begins)
 	struct err err = ERR_INIT;
 	struct counting *counting;
 
-	assert_int_equal(counting_new(&memory, symbols, &counting, &err), 0);
+	assert_int_equal(counting_new(&memory, symbols, true, &counting, &err), 0);
 	assert_non_null(counting);
 	counting_free(counting);
 }
