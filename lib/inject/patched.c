@@ -8,6 +8,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/minmax.h"
@@ -20,7 +21,7 @@
 /* Signal handlers run near the end of a stack; removal also finds deeper ones. */
 #define STACK_BYTES_APPLY ((size_t)64 << 10)
 #define STACK_BYTES_UNDO  ((size_t)1 << 20)
-/* Patches this close to each other are read and written together. */
+/* Patches that begin in the same so many bytes are read and written together. */
 #define RUN_BYTES 4096
 
 static int compare_thunks(const void *a, const void *b, void *context)
@@ -151,7 +152,7 @@ static size_t run_of(const struct patched *patched, size_t first, size_t *nr_byt
 
 	while (i < patched->nr &&
 	       is_word(&patched->patches[i]) == is_word(&patched->patches[first]) &&
-	       patched->patches[i].address + PATCH_MAX_BYTES - start < RUN_BYTES) {
+	       patched->patches[i].address / RUN_BYTES == start / RUN_BYTES) {
 		*nr_bytes = (size_t)(patched->patches[i].address + patched->patches[i].nr_bytes -
 				     start);
 		i++;
@@ -172,14 +173,15 @@ static bool has_all(const struct patch *patches, size_t nr, const uint8_t *bytes
 	return true;
 }
 
-/* A run is shorter than a page: its first and last byte are in all pages that it touches. */
+/* A run begins in one page, and its last patch may end in the next one. */
 static bool touch_run(const struct patch *patches, size_t nr_bytes, struct target_memory *memory,
 		      const uint8_t *bytes)
 {
-	off_t at = (off_t)patches->address;
+	uint64_t at = patches->address, last = at + nr_bytes - 1;
 
 	return target_memory_put(memory, at, bytes, 1) &&
-	       target_memory_put(memory, at + nr_bytes - 1, bytes + nr_bytes - 1, 1);
+	       (page_start(at) == page_start(last) ||
+		target_memory_put(memory, last, bytes + nr_bytes - 1, 1));
 }
 
 enum run_step { RUN_PREPARE, RUN_APPLY, RUN_UNDO };
@@ -187,7 +189,7 @@ enum run_step { RUN_PREPARE, RUN_APPLY, RUN_UNDO };
 static bool step_run(const struct patch *patches, size_t nr, size_t nr_bytes,
 		     struct target_memory *memory, enum run_step step)
 {
-	uint8_t bytes[RUN_BYTES];
+	uint8_t bytes[RUN_BYTES + PATCH_MAX_BYTES];
 	off_t at = (off_t)patches->address;
 
 	assert(nr_bytes <= sizeof(bytes));

@@ -256,10 +256,22 @@ static int compare_places(const void *a, const void *b)
 	return (int)right->heap->kin - (int)left->heap->kin;
 }
 
+/* As a search for functions alone finds them. */
+static bool is_rising(const struct wanted *wanted)
+{
+	for (size_t i = 1; i < wanted->nr_places; i++) {
+		if (wanted->places[i].address <= wanted->places[i - 1].address)
+			return false;
+	}
+	return true;
+}
+
 void wanted_sort(struct wanted *wanted)
 {
 	size_t nr = 0;
 
+	if (is_rising(wanted))
+		return;
 	if (wanted->nr_places)
 		qsort(wanted->places, wanted->nr_places, sizeof(*wanted->places), compare_places);
 	for (size_t i = 0; i < wanted->nr_places; i++) {
