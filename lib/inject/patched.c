@@ -229,7 +229,7 @@ bool patched_prepare(const struct patched *patched, struct target_memory *memory
 /* Are the old bytes there, in a stopped process? */
 static bool is_unchanged(const struct patched *patched, struct target_memory *memory)
 {
-	struct patched_bytes *all = patched_bytes_new(patched, memory);
+	struct patched_bytes *all = patched_bytes_new(patched->patches, patched->nr, memory);
 	bool is_same = true;
 
 	for (size_t i = 0; is_same && i < patched->nr; i++) {

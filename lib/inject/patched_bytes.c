@@ -4,14 +4,15 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "inject/patched.h"
+#include "patch/patch.h"
 #include "proc/target_memory.h"
 
 #define BLOCK_BYTES 4096
 #define BLOCKS_MAX  16
 
 struct patched_bytes {
-	const struct patched *patched;
+	const struct patch *patches;
+	size_t nr;
 	struct target_memory *memory;
 	/* Blocks that were read, and the end of a patch that extends into the next one. */
 	uint64_t address;
@@ -19,11 +20,13 @@ struct patched_bytes {
 	uint8_t bytes[BLOCKS_MAX * BLOCK_BYTES + PATCH_MAX_BYTES];
 };
 
-struct patched_bytes *patched_bytes_new(const struct patched *patched, struct target_memory *memory)
+struct patched_bytes *patched_bytes_new(const struct patch *patches, size_t nr,
+					struct target_memory *memory)
 {
 	struct patched_bytes *bytes = xmalloc(sizeof(*bytes));
 
-	bytes->patched = patched;
+	bytes->patches = patches;
+	bytes->nr = nr;
 	bytes->memory = memory;
 	bytes->nr_blocks = bytes->nr_bytes = 0;
 	return bytes;
@@ -37,13 +40,12 @@ void patched_bytes_free(struct patched_bytes *bytes)
 /* Blocks in a row that have a patch each, from one on: up to the end of the last patch. */
 static void read_blocks(struct patched_bytes *bytes, size_t first, uint64_t address)
 {
-	const struct patched *patched = bytes->patched;
 	uint64_t end = address;
 
 	bytes->address = address;
 	bytes->nr_blocks = 1;
-	for (size_t i = first; i < patched->nr; i++) {
-		const struct patch *patch = &patched->patches[i];
+	for (size_t i = first; i < bytes->nr; i++) {
+		const struct patch *patch = &bytes->patches[i];
 		uint64_t block = (patch->address - address) / BLOCK_BYTES;
 
 		if (block > bytes->nr_blocks || block == BLOCKS_MAX)
@@ -58,7 +60,7 @@ static void read_blocks(struct patched_bytes *bytes, size_t first, uint64_t addr
 
 const uint8_t *patched_bytes_at(struct patched_bytes *bytes, size_t index)
 {
-	const struct patch *patch = &bytes->patched->patches[index];
+	const struct patch *patch = &bytes->patches[index];
 	uint64_t block = patch->address & -(uint64_t)BLOCK_BYTES;
 	uint64_t at = patch->address - bytes->address;
 

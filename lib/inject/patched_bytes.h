@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct patched;
+struct patch;
 struct target_memory;
 
 /*
@@ -14,8 +14,8 @@ struct target_memory;
  */
 struct patched_bytes;
 
-/* Borrows both. */
-struct patched_bytes *patched_bytes_new(const struct patched *patched,
+/* Borrows all; the patches are by address. */
+struct patched_bytes *patched_bytes_new(const struct patch *patches, size_t nr,
 					struct target_memory *memory);
 void patched_bytes_free(struct patched_bytes *bytes);
 

@@ -115,7 +115,7 @@ bool patched_look(const struct patched *patched, pid_t pid, struct target_memory
 
 	if (is_read) {
 		*is_writable = is_writable_somewhere(patched, &looking.maps);
-		bytes = patched_bytes_new(patched, memory);
+		bytes = patched_bytes_new(patched->patches, patched->nr, memory);
 		for (size_t i = 0; i < patched->nr; i++)
 			states[i] = (uint8_t)state_of(&looking, &patched->patches[i],
 						      patched_bytes_at(bytes, i));
