@@ -21,7 +21,7 @@
 #include "tracee/launch.h"
 #include "tracee/permission.h"
 
-/* Of the files that the search has left open. */
+/* For the tables of files that the search has left open. */
 #define KEPT_FILES_BYTES (UINT64_C(32) << 20)
 
 struct counting {

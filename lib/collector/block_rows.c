@@ -352,7 +352,7 @@ void block_rows_keep(struct block_rows *rows, const struct heap_keep *keep)
 	forget_later(rows);
 }
 
-/* What was forgotten, as of processes that have ended, leaves its room to others. */
+/* The room of what was forgotten, as of processes that have ended, is for others. */
 static void sum_again(struct block_rows *rows)
 {
 	const struct profile *profile = rows->profile;

@@ -57,7 +57,7 @@ void script_frames_drop(struct script_frames *frames);
  */
 struct stack_id script_frames_push(struct script_frames *frames, struct stack_id stack,
 				   size_t native);
-/* One more process whose allocations have no functions, as it may unload its interpreter. */
+/* One more process has no functions in its allocations, as it may unload its interpreter. */
 void script_frames_count_unloadable(struct script_frames *frames);
 /*
  * Set the counters script_proved, script_torn and so on, of walks that had an interpreter, and

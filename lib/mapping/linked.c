@@ -74,7 +74,7 @@ static void keep_named(struct libraries *libraries, uint64_t name)
 		found->stays = true;
 }
 
-/* True: there was one whose libraries were not marked so far. */
+/* True: there was one with libraries that were not marked so far. */
 static bool follow_one(struct libraries *libraries)
 {
 	for (size_t i = 0; i < libraries->nr; i++) {

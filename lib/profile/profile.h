@@ -31,7 +31,7 @@ struct buf;
 
 #define PROCESS_NONE UINT32_MAX
 /*
- * The name of rows with the CPU time of processes that ended before they were found, whose pid is
+ * The name of rows with the CPU time of processes that ended before they were found, with a pid of
  * 0, and in a process of such threads, with a tid of 0.
  */
 #define SHORT_LIVED_NAME "[short-lived]"

@@ -12,8 +12,8 @@ struct profile_thread;
 bool thread_is_unseen(const struct profile *profile, const struct profile_thread *thread);
 
 /*
- * What short_lives.h says, of the threads of each process: the unseen time is what the clock of the
- * process has beyond those of its threads. It stays in its row, with the stacks of samples that
+ * As short_lives.h says of processes, for the threads of each: the unseen time is what the clock of
+ * the process has beyond those of its threads. It stays in its row, with the stacks of samples that
  * stand for it. A part of profile_estimate_short_lives(), which comes first.
  */
 void profile_estimate_short_threads(struct profile *profile);
