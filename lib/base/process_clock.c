@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/process_clock.h"
 
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -74,9 +75,13 @@ static void on_alarm(int signal_nr)
 	(void)signal_nr;
 }
 
+/* Each timer counts as a pending signal of the user. Other programs have timers as well. */
+#define LIMIT_PART 4
+
 void clock_alarms_open(struct clock_alarms *alarms)
 {
 	struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+	struct rlimit limit = {.rlim_cur = 0};
 	sigset_t ours, former;
 
 	sigemptyset(&ours);
@@ -84,6 +89,8 @@ void clock_alarms_open(struct clock_alarms *alarms)
 	sigaction(clock_alarms_signal(), &action, NULL);
 	pthread_sigmask(SIG_BLOCK, &ours, &former);
 	alarms->was_blocked = sigismember(&former, clock_alarms_signal()) == 1;
+	getrlimit(RLIMIT_SIGPENDING, &limit);
+	alarms->most = limit.rlim_cur / LIMIT_PART;
 	alarms->fd = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 

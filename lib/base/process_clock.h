@@ -44,7 +44,8 @@ void process_clock_release(struct process_clock *clock);
 
 /* Where the timers report that they have expired. */
 struct clock_alarms {
-	int fd; /* signalfd(2); -1: there is none */
+	int fd;	     /* signalfd(2); -1: there is none */
+	size_t most; /* so many processes may be watched: their user's signals need room, too */
 	bool was_blocked;
 };
 
@@ -56,7 +57,7 @@ int clock_alarms_signal(void);
  */
 void clock_alarms_open(struct clock_alarms *alarms);
 void clock_alarms_close(struct clock_alarms *alarms);
-/* Write the processes whose timers have expired since, at most `cap`; returns their number. */
+/* Write the processes with a timer that has expired since, at most `cap`; returns their number. */
 size_t clock_alarms_take(const struct clock_alarms *alarms, pid_t *pids, size_t cap);
 
 #endif

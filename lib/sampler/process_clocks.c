@@ -75,6 +75,7 @@ static uint64_t clock_pause_ns(const struct sampler *sampler, struct sampled_pro
 	uint64_t all_ns = sampler->clocks.due.nr * each_ns;
 
 	if (quiet_ns / SLEEP_PART > SHORTEST_CLOCK_NS + all_ns && sampler->clocks.alarms.fd >= 0 &&
+	    sampler->clocks.due.nr <= sampler->clocks.alarms.most &&
 	    process_clock_watch(&cpu->clock, process->roster->pid, cpu->latest_ns))
 		all_ns *= WATCHED_PAUSES;
 	return min_u64(quiet_ns / SLEEP_PART, SHORTEST_CLOCK_NS + all_ns);

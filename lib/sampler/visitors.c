@@ -169,7 +169,7 @@ static uint64_t next_ns(const struct sampler *sampler, uint64_t now_ns)
 /* All CPUs' times, which the idle meter needs, take 60 us to read: where ticks are rare, rarely. */
 static uint64_t errands_pause_ns(const struct sampler *sampler)
 {
-	bool has_command = sampler->options.targets.command != 0; /* whose end is noticed here */
+	bool has_command = sampler->options.targets.command != 0; /* its end is noticed here */
 
 	return pool_has_rare_ticks(sampler) && !has_command ? RARE_ERRANDS_NS : LONGEST_SLEEP_NS;
 }

@@ -129,6 +129,7 @@ TEST(process_clock, reports_that_a_process_has_begun_to_run)
 	have_it_work(&working);
 	have_it_work(&other);
 	clock_alarms_open(&alarms);
+	assert_true(alarms.most > 0);
 	assert_true(process_clock_watch(&clock, working.pid, clock_of(working.pid)));
 	assert_true(process_clock_watch(&of_other, other.pid, clock_of(other.pid)));
 	have_it_work(&working);
