@@ -170,11 +170,11 @@ void consumer_handle_process_rest(struct consumer *consumer, const struct messag
 	struct process *process = serial_table_get(&consumer->processes, said->serial);
 	struct thread *thread = serial_table_find(&consumer->threads, process->main_thread);
 
-	if (thread && !said->had_threads) /* the samples of a thread are in order */
+	if (thread && !said->had_short_threads) /* the samples of a thread are in order */
 		samples_emit_held(&consumer->sink, &thread->samples);
 	samples_add_unattributed(&consumer->sink,
-				 said->had_threads ? unseen_row(consumer, process)
-						   : consumer_main_row(consumer, process),
+				 said->had_short_threads ? unseen_row(consumer, process)
+							 : consumer_main_row(consumer, process),
 				 message->time_ns,
 				 &(struct account_weights){.cpu_ns = said->cpu_ns});
 }

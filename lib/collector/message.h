@@ -80,7 +80,7 @@ struct message_process {
 	size_t nr_maps_bytes;
 	char *comm, *exe, *command;  /* owned; NULL: as its parent's; MAPS: NULL: unchanged */
 	uint64_t cpu_ns;	     /* PROCESS_REST, */
-	bool had_threads;	     /* of a process that had more than one at a time */
+	bool had_short_threads;	     /* of which threads have it that few ticks have met */
 	struct proc_cpu_split split; /* PROCESS_END: where its CPU time went */
 	bool has_split;
 	uint64_t nr_unseen;	/* PROCESS: profile_process.nr_unseen */

@@ -315,7 +315,7 @@ static void publish_rest(struct sampler *sampler, struct sampled_process *proces
 	message->body.process.serial = process->serial;
 	message->body.process.pid = process->roster->pid;
 	message->body.process.cpu_ns = rest_ns;
-	message->body.process.had_threads = process->cpu.had_threads;
+	message->body.process.had_short_threads = process->cpu.had_short_threads;
 	collector_publish(sampler->collector, message);
 }
 
@@ -442,6 +442,15 @@ void book_free_thread(struct sampled_thread *thread)
 	free(thread);
 }
 
+/* Else what a process has beyond the clocks of its threads is but what they used at last. */
+#define SHORT_TICKS 8
+
+static bool is_short(const struct sampled_thread *thread)
+{
+	return thread->roster->tracee.tid != thread->process->roster->pid &&
+	       thread->met.nr <= SHORT_TICKS;
+}
+
 static void thread_gone(void *context, struct roster_thread *roster)
 {
 	struct sampler *sampler = context;
@@ -454,6 +463,7 @@ static void thread_gone(void *context, struct roster_thread *roster)
 		!thread->process->cpu.is_continued && tracee_clocks(&roster->tracee, &clocks);
 
 	thread->process->met.was_read_last = is_readable;
+	thread->process->cpu.had_short_threads |= is_short(thread);
 	if (is_readable)
 		book_note_clocks(thread, &clocks, now_ns);
 	add_last_cpu(thread);

@@ -40,6 +40,7 @@ struct process_cpu {
 	struct proc_cpu_split split_seen;	/* of the whole process, as last read, */
 	uint64_t split_seen_ns;			/* and the value of its clock then; 0: not read */
 	bool had_threads;			/* more than one at a time */
+	bool had_short_threads;			/* one has ended that few ticks had met */
 	bool counts;				/* counting is on */
 	bool is_continued;			/* by the same process after an exec */
 };
