@@ -151,8 +151,12 @@ struct thread_id consumer_main_row(struct consumer *consumer, struct process *pr
 	return process->main_row;
 }
 
-/* The row of all threads that ended before a sample found them, or were not read at their end. */
-static struct thread_id unseen_row(struct consumer *consumer, struct process *process)
+/*
+ * The row of all threads that ended before a sample found them, or were not read at their end: up
+ * to time_ns.
+ */
+static struct thread_id unseen_row(struct consumer *consumer, struct process *process,
+				   uint64_t time_ns)
 {
 	struct profile *profile = consumer->profile;
 	struct profile_thread row = {.process = process->serial,
@@ -161,6 +165,8 @@ static struct thread_id unseen_row(struct consumer *consumer, struct process *pr
 
 	if (process->unseen_row.v == THREAD_NONE.v)
 		process->unseen_row = profile_add_thread(profile, &row);
+	profile->threads[process->unseen_row.v].end_ns =
+		samples_profile_time(&consumer->sink, time_ns);
 	return process->unseen_row;
 }
 
@@ -172,11 +178,11 @@ void consumer_handle_process_rest(struct consumer *consumer, const struct messag
 
 	if (thread && !said->had_short_threads) /* the samples of a thread are in order */
 		samples_emit_held(&consumer->sink, &thread->samples);
-	samples_add_unattributed(&consumer->sink,
-				 said->had_short_threads ? unseen_row(consumer, process)
-							 : consumer_main_row(consumer, process),
-				 message->time_ns,
-				 &(struct account_weights){.cpu_ns = said->cpu_ns});
+	samples_add_unattributed(
+		&consumer->sink,
+		said->had_short_threads ? unseen_row(consumer, process, message->time_ns)
+					: consumer_main_row(consumer, process),
+		message->time_ns, &(struct account_weights){.cpu_ns = said->cpu_ns});
 }
 
 void consumer_finish_process(struct consumer *consumer, struct process *process, uint64_t time_ns,
