@@ -8,6 +8,8 @@
 #include "collector/wanted_hints.h"
 #include "proc/program.h"
 #include "proc/read.h"
+#include "sampler/dues_priv.h"
+#include "sampler/guard_priv.h"
 #include "sampler/publish_priv.h"
 #include "sampler/sampler_priv.h"
 #include "wait/descriptors.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* When threads are due. */
+#include "sampler/dues_priv.h"
 #include "sampler/sampler_priv.h"
 
 static void remove_due(struct sampled_thread *thread)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Finds the threads that make long transfers, which a stop would cut short. */
+#include "sampler/guard_priv.h"
 #include "sampler/sampler_priv.h"
 #include "tracee/transfer.h"
 

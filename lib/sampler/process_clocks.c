@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "base/process_clock.h"
+#include "sampler/dues_priv.h"
 #include "sampler/sampler_priv.h"
 
 #define SHORTEST_CLOCK_NS (20 * NS_PER_MS)

@@ -125,26 +125,6 @@ void tick_last(struct visitor *visitor);
 void process_clocks_heed(struct sampler *sampler);
 void process_clocks_check(struct sampler *sampler);
 
-/* visiting.c: with the lock, which is released meanwhile; the thread may be gone afterwards. */
-void visit_thread(struct visitor *visitor, struct sampled_thread *thread, bool is_asleep);
-/* The bytes of its stack that are useful; also sets hints from walks in its tracee. */
-size_t visit_stack_limit(struct sampled_thread *thread);
-
-/* guard.c: the thread was last observed in this call: would a stop cut it short? */
-bool guard_call(const struct sampler *sampler, struct sampled_thread *thread,
-		const struct proc_syscall *syscall, bool is_asleep);
-/* It is in a long transfer. */
-void guard_transfer(const struct sampler *sampler, struct sampled_thread *thread);
-void guard_new_thread(const struct sampler *sampler, struct sampled_thread *thread);
-
-/* dues.c: the thread is due at that time; with `is_active` before all others. */
-void due_put(struct sampler *sampler, struct sampled_thread *thread, bool is_active,
-	     uint64_t due_ns);
-/* Make it due at once, if it waits to be. */
-void due_at_once(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns);
-/* It is gone. */
-void due_forget(struct sampler *sampler, struct sampled_thread *thread);
-
 /* book.c: the sampler's records of processes and threads. */
 struct roster_listener book_listener(struct sampler *sampler);
 void book_begin_counting(struct sampler *sampler, uint64_t now_ns);
@@ -157,7 +137,7 @@ void book_met(struct sampled_thread *thread, uint64_t tick_ns);
 void book_ran(struct sampled_thread *thread);
 /* Note the CPU time of its reaped children from the stat of one of its threads. */
 void book_see_children(struct sampled_process *process, const struct proc_stat *stat);
-/* About once a second: publish the CPU time that threads had which have ended since. */
+/* About once a second: publish the CPU time that short threads had which have ended since. */
 void book_see_rest(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns);
 /* While nothing is counted: notes births and ends. */
 void book_keep(struct sampler *sampler, uint64_t now_ns);
