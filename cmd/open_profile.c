@@ -18,7 +18,7 @@
 #include "store/store.h"
 
 #define DEFAULT_PATH "profc.data"
-/* Of files for pprof, exported or pushed. */
+/* Files for pprof, exported or pushed, have it at the end of their names. */
 #define PPROF_SUFFIX ".pb.gz"
 
 const char *profile_path_or_default(const char *path)

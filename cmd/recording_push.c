@@ -32,7 +32,7 @@
 #define SPOOL_DISK_BYTES   (UINT64_C(256) << 20)
 /* At the end the delivery is waited for so long. */
 #define PATIENCE_NS (10 * NS_PER_SEC)
-/* Of the excerpt: blocks that were freed before it was made may be missing. */
+/* Blocks that were freed before the excerpt was made may be missing in it. */
 #define MEMORY_MISSING "memory_missing_ns"
 /* How often is looked whether there are too many samples, or whether files are made. */
 #define LOOK_NS NS_PER_SEC

@@ -56,7 +56,7 @@ static void add(struct libraries *libraries, struct space *space, const struct m
 			 entry == elf_image_entry(image) + mapping->bias;
 }
 
-/* Of several with this name it is not known which one the loader has taken. */
+/* Where several have this name, it is not known which one the loader has taken. */
 static void keep_named(struct libraries *libraries, uint64_t name)
 {
 	struct library *found = NULL;

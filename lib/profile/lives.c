@@ -311,7 +311,7 @@ static struct sample make_sample(const struct lives *lives, const struct share *
 	return sample;
 }
 
-/* Those of the given shares, which are of one sample. Returns the number of samples. */
+/* Make the samples of the given shares, which are of one sample. Returns their number. */
 static size_t make_samples(const struct lives *lives, const struct share *shares, size_t nr,
 			   uint64_t begin_ns, struct sample *out)
 {

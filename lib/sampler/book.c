@@ -337,15 +337,20 @@ static uint64_t unread_ns(const struct sampled_process *process)
 	return sum_ns;
 }
 
-/* A recorder that keeps the last seconds, and what is sent each minute, are to have their part. */
+/*
+ * A recorder that keeps the last seconds, and what is sent each minute, are to have their part. To
+ * read the clocks of all threads takes some microseconds each: at most a hundredth of the time.
+ */
 #define REST_PAUSE_NS NS_PER_SEC
+#define REST_EACH_NS  NS_PER_MS
 
 void book_see_rest(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns)
 {
 	struct process_cpu *cpu = &process->cpu;
+	uint64_t pause_ns = max_u64(REST_PAUSE_NS, process->roster->nr_threads * REST_EACH_NS);
 	uint64_t rest_ns;
 
-	if (!cpu->had_threads || now_ns < cpu->rest_read_ns + REST_PAUSE_NS)
+	if (!cpu->had_short_threads || now_ns < cpu->rest_read_ns + pause_ns)
 		return;
 	/* The clock of the process first: what threads use meanwhile is theirs. */
 	rest_ns = uncovered_ns(process);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is found beside other code is what decoding finds, but quicker. */
+/* It finds what decoding finds, but quicker: four functions side by side. */
 #include "base/alloc.h"
 #include "code/code_skip_x86_64.h"
 #include "code/code_x86_64.h"

@@ -803,7 +803,7 @@ TEST(symbol_kept_files, names_are_those_of_a_file_opened_anew)
 	}
 }
 
-/* Of the code of a recorded program. */
+/* It is code of a recorded program. */
 static struct profile *profile_of(const struct recorded_program *program)
 {
 	struct profile *profile = profile_new();
