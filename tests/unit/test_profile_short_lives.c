@@ -518,6 +518,22 @@ TEST_WITH(struct fixture *fixture, short_lives, samples_of_threads_stand_for_thr
 	assert_int_equal(of_thread(fixture->profile, unseen, false), 0);
 }
 
+TEST_WITH(struct fixture *fixture, short_lives, of_threads_shorter_than_some_stops_nothing_is_known)
+{
+	struct thread_id one = add_thread(fixture, "brief", 1, 3, true);
+	struct thread_id other = add_thread(fixture, "longer", 2, 7, true);
+	struct thread_id unseen = add_thread(fixture, SHORT_LIVED_NAME, 0, 0, false);
+
+	profile_set_counter(fixture->profile, "stop_cost_ns", MS / 4);
+	seen(fixture, one, 0, 2, 1);
+	seen(fixture, other, 1, 4, 2);
+	without_clock(fixture, unseen, 8, 6);
+	estimate(fixture);
+	assert_int_equal(time_of(fixture, "sh", 0), 1000);
+	assert_int_equal(time_of(fixture, "sh", 1), 5000);
+	assert_int_equal(of_thread(fixture->profile, unseen, false), 3000);
+}
+
 TEST_WITH(struct fixture *fixture, short_lives, threads_of_a_pool_keep_their_own_stacks)
 {
 	struct thread_id one = add_thread(fixture, "pool", 1, 900, true);
