@@ -2,8 +2,8 @@
 /*
  * Knows the shares that a profiler should find, by the kernel's clocks and by counting, and prints
  * them as JSON: known_shares cpu|blocked|naps|memory|threads MS, or known_shares lives MS
- * [PROGRAM ...], which are copies of it that live for a millisecond or three, as each thread of
- * "threads" does. Threads of other programs may be on its CPU.
+ * [PROGRAM ...], which are copies of it that live for a millisecond or three; each thread of
+ * "threads" lives twice as long. Threads of other programs may be on its CPU.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -151,14 +151,14 @@ static struct spent *map_spent(int fd)
 }
 
 /* A short life begins with a, and a long one with b. */
-static void live(struct spent *spent, int number)
+static void live(struct spent *spent, int number, int times)
 {
 	if (number % 2) {
-		live_b(spent, 500000);
-		live_a(spent, 2000000);
+		live_b(spent, times * 500000);
+		live_a(spent, times * 2000000);
 	} else {
-		live_a(spent, 500000);
-		live_b(spent, 300000);
+		live_a(spent, times * 500000);
+		live_b(spent, times * 300000);
 	}
 }
 
@@ -224,7 +224,7 @@ static void *live_in_thread(void *of)
 {
 	struct thread_life *life = of;
 
-	live(&life->spent, life->number);
+	live(&life->spent, life->number, 2);
 	return NULL;
 }
 
@@ -302,7 +302,7 @@ int main(int argc, char **argv)
 	int64_t end = now_ns(CLOCK_MONOTONIC) + ns;
 
 	if (argc == 4 && strcmp(argv[1], "life") == 0) {
-		live(map_spent(atoi(argv[2])), atoi(argv[3]));
+		live(map_spent(atoi(argv[2])), atoi(argv[3]), 1);
 		return 0;
 	}
 	if (argc < 3)
