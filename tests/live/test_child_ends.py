@@ -12,6 +12,8 @@ from profc import Recorder, record
 from targets import Running, build, parse_json_lines
 import procfs
 
+IN_COMPANY = True
+
 FAST = ("-F", "1000", "--max-overhead", "0")
 
 

@@ -8,6 +8,8 @@ from live import LiveCase
 from profc import Recorder, attach_to_count
 from targets import Running, build, parse_json_lines
 
+IN_COMPANY = True
+
 KINDS = {kind: f"{kind}_work" for kind in ("plain", "sled", "short", "xray")}
 
 

@@ -16,6 +16,8 @@ from profc import Recorder, attach, attach_to_count, profc, record
 from rounds import CYCLES, rounds
 from targets import Running, build, need
 
+IN_COMPANY = True
+
 COUNTED = ("--count", "^(counted|malloc|free|calloc|realloc)$")
 # Without a look at the symbols of libraries it is all over within some 50 ms.
 QUICK = ("--count", "counted_storm!^counted$")

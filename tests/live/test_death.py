@@ -16,6 +16,8 @@ from paths import PROFC
 from profc import Recorder, profc, record
 from targets import Running, build
 
+IN_COMPANY = True
+
 FAST = ("-F", "1000", "--max-overhead", "0")
 ZSTD_MAGIC = bytes.fromhex("28b52ffd")
 

@@ -7,6 +7,8 @@ from live import LiveCase
 from profc import profc, record
 from targets import build, run
 
+IN_COMPANY = True
+
 IN_LIBRARY = ("-O1", "-g", "-fPIC", "-shared")
 THROWS = "it may throw an exception, and its blocks are not known to be malloc()'s"
 

@@ -15,6 +15,8 @@ from profc import Recorder, attach_to_count, profc, record
 from pythons import VERSIONS, pythons
 from targets import need
 
+IN_COMPANY = True
+
 # It does not free them in the end. Until profc has told the program how its frames are linked none have
 # functions, which takes a moment on busy CPUs.
 CACHE = """import os, time; time.sleep(1.5)

@@ -9,6 +9,8 @@ from live import LiveCase
 from profc import profc, record
 from targets import need
 
+IN_COMPANY = True
+
 # Blocks come slowly, so that none is left out, and are not freed.
 BEGIN = """const kept = [];
 function pause(ms) { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms); }

@@ -11,6 +11,8 @@ from live import LiveCase
 from profc import attach, profc, record
 from targets import Running, build, need
 
+IN_COMPANY = True
+
 # PHP has an allocator of its own, which takes two megabytes at a time from the C library, unless
 # it is told not to.
 ENVIRONMENT = {**os.environ, "USE_ZEND_ALLOC": "0"}

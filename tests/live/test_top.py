@@ -22,6 +22,8 @@ from profc import profc
 from targets import Running, build, need
 from terminal import Terminal
 
+IN_COMPANY = True
+
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
