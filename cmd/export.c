@@ -34,7 +34,8 @@ struct export_args {
 };
 
 #define AT(member) offsetof(struct export_args, member)
-#define FORMAT_ROW(kind, file, option, extension, compressed, all, threads, names, paths, help_)   \
+#define FORMAT_ROW(kind, file, option, extension, compressed, all, time, threads, names, paths,    \
+		   help_)                                                                          \
 	{.type = OPTION_FLAG,                                                                      \
 	 .name = (option),                                                                         \
 	 .offset = AT(formats[EXPORT_##kind]),                                                     \

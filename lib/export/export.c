@@ -17,8 +17,9 @@ struct format_row {
 };
 
 static const struct format_row rows[EXPORT_KIND_COUNT] = {
-#define ROW(kind, name, option, extension, compressed, all_metrics, threads, names, paths, help)   \
-	[EXPORT_##kind] = {{option, extension, compressed, all_metrics},                           \
+#define ROW(kind, name, option, extension, compressed, all_metrics, only_time, threads, names,     \
+	    paths, help)                                                                           \
+	[EXPORT_##kind] = {{option, extension, compressed, all_metrics, only_time},                \
 			   EXPORT_THREADS_##threads,                                               \
 			   EXPORT_NAMES_##names,                                                   \
 			   PATH_##paths,                                                           \
@@ -42,9 +43,9 @@ int export_write(enum export_kind kind, const struct profile *profile,
 	int status;
 
 	assert(kind < EXPORT_KIND_COUNT);
-	if (kind == EXPORT_CHROME && !metric_is_of_samples(options->metric))
-		return err_set(err, ERR_INVALID, "--chrome shows what took time, not the metric %s",
-			       metric_name(options->metric));
+	if (row->format.only_time && !metric_is_of_samples(options->metric))
+		return err_set(err, ERR_INVALID, "--%s shows what took time, not the metric %s",
+			       row->format.name, metric_name(options->metric));
 	if (chosen.threads == EXPORT_THREADS_DEFAULT)
 		chosen.threads = row->threads;
 	if (chosen.names == EXPORT_NAMES_DEFAULT)

@@ -16,7 +16,7 @@ struct sink;
 struct export_format {
 	const char *name; /* members as in a row */
 	const char *extension;
-	bool compressed, all_metrics;
+	bool compressed, all_metrics, only_time;
 };
 
 /* Borrowed, lives for ever. */

@@ -389,6 +389,30 @@ class Chrome(Exported):
         self.assertEqual(stack, [])
 
 
+class CpuProfile(Exported):
+    def test_times_hits_and_ticks_add_up(self):
+        document = json.loads(self.export("--cpuprofile").stdout)
+        nodes = {node["id"]: node for node in document["nodes"]}
+        names = {at: node["callFrame"]["functionName"] for at, node in nodes.items()}
+        self.assertEqual(names[1], "(root)")
+        children = [child for node in nodes.values() for child in node["children"]]
+        self.assertEqual(sorted(children), sorted(set(nodes) - {1}), "a tree")
+        # As readers do it: a sample lasts until the next.
+        self.assertEqual(len(document["samples"]), len(document["timeDeltas"]))
+        own_us = collections.Counter()
+        for at, delta_us in zip(document["samples"], document["timeDeltas"][1:]):
+            own_us[at] += delta_us
+        self.assertAlmostEqual(own_us.total(), document["endTime"] - document["startTime"], 3)
+        by_name = collections.Counter()
+        for at, us in own_us.items():
+            by_name[names[at]] += round(1000 * us)
+            self.assertAlmostEqual(nodes[at]["hitCount"], us, delta=0.51)
+        self.assertSameSums(by_name, self.own_time())
+        for node in nodes.values():
+            ticks = sum(tick["ticks"] for tick in node.get("positionTicks", []))
+            self.assertLessEqual(ticks, node["hitCount"] + len(node.get("positionTicks", [])))
+
+
 class Tables(Exported):
     """The formats that are tables of stacks: frames and prefixes, one row each."""
 
