@@ -180,8 +180,7 @@ static bool is_spared(const struct sampler *sampler, struct sampled_thread *thre
 	if (sampler->session->sees_kernel_stacks) {
 		if (stat->cpu != sched_getcpu())
 			return true;
-		if (transfer_on_stack(thread->process->roster->pid, thread->roster->tracee.tid) !=
-		    TRANSFER_STACK_AMID)
+		if (transfer_of_tracee(&thread->roster->tracee) != TRANSFER_STACK_AMID)
 			return false;
 		guard_transfer(sampler, thread);
 		return true;

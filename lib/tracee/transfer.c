@@ -11,6 +11,7 @@
 #include "proc/kernel_stack.h"
 #include "proc/read.h"
 #include "syscall/traits.h"
+#include "tracee/tracee_priv.h"
 
 /* Does the first argument, a descriptor, refer to a file with a name that begins like this? */
 static bool is_of(pid_t pid, const struct proc_syscall *syscall, const char *beginning)
@@ -55,14 +56,26 @@ bool transfer_is_begun(pid_t pid, const struct proc_syscall *syscall)
 	       (!syscall_restarts_unseen(syscall->nr, syscall->args) || reads_device(pid, syscall));
 }
 
+static enum transfer_stack on_stack(const char *text, size_t nr_bytes)
+{
+	if (!nr_bytes)
+		return TRANSFER_STACK_HIDDEN;
+	return kernel_stack_shows_transfer(text, nr_bytes) ? TRANSFER_STACK_AMID
+							   : TRANSFER_STACK_OUTSIDE;
+}
+
 enum transfer_stack transfer_on_stack(pid_t pid, pid_t tid)
 {
 	cleanup_close int fd = proc_open_task_file(pid, tid, "stack");
 	char text[KERNEL_STACK_TEXT_BYTES];
 	ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text));
 
-	if (got <= 0)
-		return TRANSFER_STACK_HIDDEN;
-	return kernel_stack_shows_transfer(text, (size_t)got) ? TRANSFER_STACK_AMID
-							      : TRANSFER_STACK_OUTSIDE;
+	return on_stack(text, got > 0 ? (size_t)got : 0);
+}
+
+enum transfer_stack transfer_of_tracee(struct tracee *tracee)
+{
+	char text[KERNEL_STACK_TEXT_BYTES];
+
+	return on_stack(text, tracee_read_kernel_stack(tracee, text, sizeof(text)));
 }

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 struct proc_syscall;
+struct tracee;
 
 /*
  * Transfers that a stop would cut short (syscall/traits.h), as far as /proc shows them. Nothing is
@@ -30,5 +31,7 @@ enum transfer_stack {
 };
 
 enum transfer_stack transfer_on_stack(pid_t pid, pid_t tid);
+/* For a thread that is asked again and again: its file stays open. */
+enum transfer_stack transfer_of_tracee(struct tracee *tracee);
 
 #endif
