@@ -41,6 +41,8 @@ struct sampler_options recording_sampler_options(const struct recording *recordi
 		.memory_off = options->count.memory_paused,
 		.follow_children = !options->no_children,
 		.no_cpu = options->count.no_cpu,
+		/* That is a sum from the beginning on, of which a file has only the end. */
+		.no_others = recording->keep != NULL,
 		.counters = options->metrics.counters,
 		.threads = options->threads ? &recording->threads : NULL,
 		.unwinder = (enum unwinder_kind)options->unwinder,

@@ -76,7 +76,7 @@ static struct sampler *new_sampler(const struct sampler_options *options, struct
 	sampler->session->counting = !options->delay_ns && !options->paused;
 	sampler->session->was_cut = !sampler->session->counting;
 	sampler->session->heap.is_off = options->memory_off;
-	if (!options->no_cpu)
+	if (!options->no_cpu && !options->no_others)
 		sampler->session->others = others_new();
 	if (options->prober && prober_has_heap(options->prober))
 		sampler->session->heap.reader = heap_reader_new(sampler);

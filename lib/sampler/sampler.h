@@ -69,6 +69,7 @@ struct sampler_options {
 	bool memory_off;		 /* memory is recorded only after sampler_set_memory() */
 	bool follow_children;
 	bool no_cpu;		/* threads are not sampled: there are only probes */
+	bool no_others;		/* what other programs use of the CPUs is left out */
 	unsigned int counters;	/* the set of KERNEL_COUNTER_BIT() to read with each sample */
 	const regex_t *threads; /* only threads with a matching name; NULL: all */
 	enum unwinder_kind unwinder;

@@ -126,6 +126,15 @@ class FlightRecorder(RecorderCase):
             self.end(recorder)
             self.assertIn("'dump' needs --keep", recorder.process.stderr.read())
 
+    def test_the_sums_of_other_programs_since_the_beginning_are_in_no_file(self):
+        with self.record("--trigger", "exit", keep="2s") as recorder:
+            self.tell(recorder, "rest 6000")
+            self.end(recorder)
+            recording = self.file_of(recorder, "exit")
+        self.assertLess(self.info(recording)["duration_ns"], 5e9)
+        self.assertNotIn("machine_busy_ns", self.info(recording)["counters"])
+        self.assertNotRegex(recording.info(), r"(?m)^machine ")
+
     def test_exit(self):
         with self.record("--trigger", "exit") as recorder:
             self.tell(recorder, "rest 200", "spin 1000")
