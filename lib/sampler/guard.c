@@ -34,8 +34,9 @@ bool guard_call(const struct sampler *sampler, struct sampled_thread *thread,
 {
 	struct call_habits *habits = &thread->habits;
 	pid_t pid = thread->process->roster->pid;
-	bool is_transfer = transfer_is_made(pid, syscall) ||
-			   (is_asleep && transfer_waits_for_room(pid, syscall));
+	bool is_transfer = (transfer_is_made(pid, syscall) ||
+			    (is_asleep && transfer_waits_for_room(pid, syscall))) &&
+			   !transfer_never_waits(pid, syscall);
 
 	if (is_transfer)
 		guard_transfer(sampler, thread);

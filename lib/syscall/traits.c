@@ -13,6 +13,7 @@ enum trait {
 	RESTARTS = 4,		/* unseen, for any arguments */
 	RESTARTS_NULL = 8,	/* unseen if the pointer to the timeout is NULL, */
 	RESTARTS_NEGATIVE = 16, /* or if the int is negative */
+	OBEYS_FLAG = 32,	/* O_NONBLOCK of its first argument */
 };
 
 struct row {
@@ -47,20 +48,20 @@ static const struct row rows[] = {
 	{SYS_mq_timedsend, WAITS, 0},
 	{SYS_io_getevents, WAITS, 0},
 	{SYS_io_uring_enter, WAITS | TRANSFERS, 0},
-	{SYS_read, WAITS | TRANSFERS | RESTARTS, 0},
-	{SYS_readv, WAITS | TRANSFERS, 0},
+	{SYS_read, WAITS | TRANSFERS | RESTARTS | OBEYS_FLAG, 0},
+	{SYS_readv, WAITS | TRANSFERS | OBEYS_FLAG, 0},
 	{SYS_pread64, TRANSFERS, 0},
 	{SYS_preadv, TRANSFERS, 0},
-	{SYS_write, WAITS | TRANSFERS, 0},
-	{SYS_writev, WAITS | TRANSFERS, 0},
+	{SYS_write, WAITS | TRANSFERS | OBEYS_FLAG, 0},
+	{SYS_writev, WAITS | TRANSFERS | OBEYS_FLAG, 0},
 	{SYS_pwrite64, TRANSFERS, 0},
 	{SYS_pwritev, TRANSFERS, 0},
-	{SYS_recvfrom, WAITS | TRANSFERS | RESTARTS, 0},
-	{SYS_recvmsg, WAITS | TRANSFERS | RESTARTS, 0},
-	{SYS_recvmmsg, WAITS | TRANSFERS, 0},
-	{SYS_sendto, WAITS | TRANSFERS, 0},
-	{SYS_sendmsg, WAITS | TRANSFERS, 0},
-	{SYS_sendmmsg, WAITS | TRANSFERS, 0},
+	{SYS_recvfrom, WAITS | TRANSFERS | RESTARTS | OBEYS_FLAG, 0},
+	{SYS_recvmsg, WAITS | TRANSFERS | RESTARTS | OBEYS_FLAG, 0},
+	{SYS_recvmmsg, WAITS | TRANSFERS | OBEYS_FLAG, 0},
+	{SYS_sendto, WAITS | TRANSFERS | OBEYS_FLAG, 0},
+	{SYS_sendmsg, WAITS | TRANSFERS | OBEYS_FLAG, 0},
+	{SYS_sendmmsg, WAITS | TRANSFERS | OBEYS_FLAG, 0},
 	{SYS_sendfile, WAITS | TRANSFERS, 0},
 	{SYS_splice, WAITS | TRANSFERS, 0},
 	{SYS_tee, WAITS | TRANSFERS, 0},
@@ -155,6 +156,11 @@ bool syscall_goes_on(int64_t nr)
 bool syscall_reads(int64_t nr)
 {
 	return has_trait(nr, TRANSFERS) && has_trait(nr, RESTARTS);
+}
+
+bool syscall_obeys_flag(int64_t nr)
+{
+	return has_trait(nr, OBEYS_FLAG);
 }
 
 bool syscall_restarts_unseen(int64_t nr, const uint64_t args[6])

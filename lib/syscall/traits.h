@@ -30,6 +30,12 @@ bool syscall_goes_on(int64_t nr);
 /* Does it read from the descriptor that is its first argument? */
 bool syscall_reads(int64_t nr);
 /*
+ * Is its first argument a descriptor whose O_NONBLOCK it obeys? With that, of a socket or a pipe,
+ * it looks for signals nowhere, as it does so only where it would wait. sendfile(2) and splice(2)
+ * look for them before they ask.
+ */
+bool syscall_obeys_flag(int64_t nr);
+/*
  * Is a thread that sleeps in this call, with these arguments, restarted invisibly when it is
  * stopped and resumed: no EINTR, no short transfer, the end of its timeout unchanged?
  */

@@ -2,12 +2,15 @@
 /* Finds threads that are amid a transfer. */
 #include "tracee/transfer.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "proc/kernel_stack.h"
 #include "proc/read.h"
 #include "syscall/traits.h"
@@ -44,6 +47,30 @@ bool transfer_is_made(pid_t pid, const struct proc_syscall *syscall)
 {
 	return syscall->kind == PROC_SYSCALL_INSIDE &&
 	       (syscall_transfers(syscall->nr, syscall->args) || reads_device(pid, syscall));
+}
+
+/* "flags:\t0104002", octal, is one of the lines. */
+static bool has_flag(pid_t pid, int fd, unsigned long flag)
+{
+	static const char label[] = "flags:";
+	struct buf text = {0};
+	const char *line;
+	char name[32];
+	bool has_it;
+
+	snprintf(name, sizeof(name), "fdinfo/%d", fd);
+	proc_read_process_file(pid, name, &text);
+	line = strstr(buf_str(&text), label);
+	has_it = line && strtoul(line + strlen(label), NULL, 8) & flag;
+	buf_release(&text);
+	return has_it;
+}
+
+bool transfer_never_waits(pid_t pid, const struct proc_syscall *syscall)
+{
+	return syscall->kind == PROC_SYSCALL_INSIDE && syscall_obeys_flag(syscall->nr) &&
+	       (is_of(pid, syscall, "socket:") || is_of(pid, syscall, "pipe:")) &&
+	       has_flag(pid, (int)syscall->args[0], O_NONBLOCK);
 }
 
 bool transfer_is_begun(pid_t pid, const struct proc_syscall *syscall)

@@ -84,6 +84,28 @@ class OrdinaryUser(LiveCase):
                     self.assertLessEqual(case["wrong"], most, case)
 
 
+class AtOnce(LiveCase):
+    def assertNeverSpared(self, recording):
+        (said,) = recording.said
+        self.assertGreater(said["calls"], 1000, said)
+        self.assertEqual(said["shorts"], 0, said)
+        counters = json.loads(recording.info("--json"))["counters"]
+        self.assertGreater(counters["stops"], 100)
+        self.assertEqual(counters["spared_stops"], 0)
+
+    def test_who_sends_what_there_is_room_for_is_not_spared(self):
+        """A transfer that never waits looks for no signal: nothing cuts it short."""
+        self.assertNeverSpared(record(self.directory, [build("sends_at_once"), "2000"], *FAST))
+
+    def test_nor_is_an_ordinary_user(self):
+        user = self.ordinary_user()
+        program = self.public(build("sends_at_once"))
+        os.chmod(self.directory, 0o777)
+        self.assertNeverSpared(
+            record(self.directory, [program, "2000"], *FAST, cwd=self.directory, **user)
+        )
+
+
 class Transfers(LiveCase):
     def test_timeouts_of_io_uring_come_though_signals_break_the_waits_off(self):
         recording = record(self.directory, [build("uring_timeouts"), "10"], *FAST)
