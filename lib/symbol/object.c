@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/file_pages.h"
 #include "elf/elf_cut.h"
 #include "mapping/module_file.h"
 #include "symbol/debuginfod.h"
@@ -433,6 +434,22 @@ void symbol_object_adopt(struct symbol_object *object, const struct symbol_optio
 		object->debug_path = object->refused_debug_path = NULL;
 	}
 	open_dwarf(object, options);
+}
+
+static void release_pages(Elf *elf)
+{
+	size_t nr_bytes = 0;
+	const char *start = elf ? elf_rawfile(elf, &nr_bytes) : NULL;
+
+	if (start)
+		file_pages_release(start, nr_bytes);
+}
+
+void symbol_object_release_pages(const struct symbol_object *object)
+{
+	release_pages(object->elf);
+	release_pages(object->debug);
+	release_pages(object->supplement);
 }
 
 struct owner symbol_object_owner(const struct symbol_object *object)

@@ -60,6 +60,8 @@ int symbol_object_open(struct symbol_object *object, const struct symbol_options
  * if the object was opened for its tables only.
  */
 void symbol_object_adopt(struct symbol_object *object, const struct symbol_options *options);
+/* Its files stay mapped, but need not stay resident: they are not read for some time. */
+void symbol_object_release_pages(const struct symbol_object *object);
 /* The owner of all files read so far: source files that they name are opened for that owner. */
 struct owner symbol_object_owner(const struct symbol_object *object);
 void symbol_object_close(struct symbol_object *object);

@@ -330,6 +330,7 @@ int symbol_file_open(const struct symbol_options *options, const struct symbol_r
 
 void symbol_file_trim(struct symbol_file *file)
 {
+	symbol_object_release_pages(&file->object);
 	if (!file->object.has_dwarf)
 		return;
 	dwarf_file_forget_abbrevs(&file->object.dwarf);
