@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "snapshot/snapshot.h"
+
 /* Where Perl keeps what: members without another comment are offsets in bytes. */
 
 /* The interpreter, which is a thread's state (struct interpreter). */
@@ -86,7 +88,10 @@ struct perl_layout {
 #define PERL_OBJECT_BYTES_MAX	   256
 #define PERL_INTERPRETER_BYTES_MAX 4096
 
-/* The layout of a version as it is when it is built for threads; NULL: it is not known. Static. */
-const struct perl_layout *perl_layout_of(uint8_t revision, uint8_t version);
+/*
+ * The layout of a version as it is when it is built for threads and a processor; NULL: it is not
+ * known. Static.
+ */
+const struct perl_layout *perl_layout_of(enum arch arch, uint8_t revision, uint8_t version);
 
 #endif

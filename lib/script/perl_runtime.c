@@ -64,7 +64,7 @@ static const struct perl_layout *find_layout(struct space *space,
 		return NULL;
 	found->is_early = false;
 	snprintf(found->version, sizeof(found->version), "%u.%u", revision, version);
-	layout = perl_layout_of(revision, version);
+	layout = perl_layout_of(arch_native(), revision, version);
 	if (layout)
 		found->support = SCRIPT_OTHER_LAYOUT;
 	return layout && layout->interpreter.nr_bytes == nr_bytes ? layout : NULL;
@@ -78,8 +78,7 @@ static void *recognise(struct space *space, const struct script_module *module,
 			    .first_address = module->exports[EXPORT_FIRST]};
 	struct engine *engine;
 
-	if (!perl.layout || arch_native() != ARCH_X86_64 || !find_code(module, &perl) ||
-	    !thread_keys_find(space, &perl.keys))
+	if (!perl.layout || !find_code(module, &perl) || !thread_keys_find(space, &perl.keys))
 		return NULL;
 	engine = xcalloc(1, sizeof(*engine));
 	engine->perl = perl;

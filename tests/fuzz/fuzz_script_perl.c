@@ -37,7 +37,7 @@ static bool read_input(struct input *input, struct cursor *in)
 {
 	struct err err = ERR_INIT;
 
-	input->perl.layout = perl_layout_of(5, 36);
+	input->perl.layout = perl_layout_of(ARCH_X86_64, 5, 36);
 	for (unsigned int i = 0; i < NR_PERL_FUNCTIONS; i++)
 		input->perl.code[i] = (struct perl_code){i, i + 1};
 	input->interpreter = cursor_u64(in);

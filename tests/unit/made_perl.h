@@ -164,7 +164,7 @@ static inline void made_perl_begin(struct made_perl *made)
 {
 	snapshot_release(&made->snapshot);
 	memset(made, 0, sizeof(*made));
-	made->perl.layout = perl_layout_of(5, 36);
+	made->perl.layout = perl_layout_of(ARCH_X86_64, 5, 36);
 	made->perl.runops = RUNOPS;
 	for (int i = 0; i < NR_PERL_FUNCTIONS; i++)
 		made->perl.code[i] = (struct perl_code){CODE + (uint64_t)i * CODE_BYTES,

@@ -36,10 +36,10 @@ static void release(struct script_walk *walk)
 
 TEST(script_perl, only_known_versions_have_a_layout)
 {
-	assert_true(perl_layout_of(5, 36));
-	assert_int_equal(perl_layout_of(5, 36)->interpreter.nr_bytes, 3768);
-	assert_false(perl_layout_of(5, 34));
-	assert_false(perl_layout_of(5, 38));
+	assert_int_equal(perl_layout_of(ARCH_X86_64, 5, 36)->interpreter.nr_bytes, 3768);
+	assert_int_equal(perl_layout_of(ARCH_AARCH64, 5, 36)->interpreter.nr_bytes, 3864);
+	assert_false(perl_layout_of(ARCH_X86_64, 5, 34));
+	assert_false(perl_layout_of(ARCH_AARCH64, 5, 38));
 }
 
 TEST(script_perl, functions_that_call_each_other_are_in_one_loop)
@@ -329,7 +329,7 @@ static void begin_places(struct place_fixture *fixture)
 {
 	*fixture = (struct place_fixture){.modules = module_table_new()};
 	fixture->space = space_new(fixture->modules, getpid());
-	fixture->names = perl_names_new(perl_layout_of(5, 36));
+	fixture->names = perl_names_new(perl_layout_of(ARCH_X86_64, 5, 36));
 }
 
 static const struct script_place *places_of(struct place_fixture *fixture)
