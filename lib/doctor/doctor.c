@@ -20,6 +20,7 @@
 #include "proc/kernel_counters.h"
 #include "proc/read.h"
 #include "profile/runtime.h"
+#include "script/script.h"
 #include "tracee/permission.h"
 
 static void say(struct doctor *doctor, enum finding finding, const char *what, const char *hint)
@@ -188,9 +189,11 @@ static void examine_interpreters(struct doctor *doctor)
 	struct buf line = {0};
 
 	buf_append_str(&line, "functions of ");
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		buf_printf(&line, "%s%s %s", i ? ", " : "", names[i],
-			   runtime_known_versions(names[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (script_is_read_here(names[i]))
+			buf_printf(&line, "%s%s %s", i ? ", " : "", names[i],
+				   runtime_known_versions(names[i]));
+	}
 	buf_append_str(&line, " are read, with files and lines");
 	say(doctor, FINDING_OK, buf_str(&line), NULL);
 	buf_release(&line);

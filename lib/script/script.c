@@ -168,6 +168,20 @@ static const struct known_module *module_at(struct script_process *process,
 	return known;
 }
 
+static bool is_of_this_processor(const struct script_runtime *runtime)
+{
+	return !runtime->is_of_x86_64 || arch_native() == ARCH_X86_64;
+}
+
+bool script_is_read_here(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++) {
+		if (strcmp(runtimes[i]->name, name) == 0)
+			return is_of_this_processor(runtimes[i]);
+	}
+	return false;
+}
+
 static void recognise(struct script_process *process, const struct known_module *known,
 		      const struct mapping *mapping)
 {
@@ -181,7 +195,10 @@ static void recognise(struct script_process *process, const struct known_module 
 	process->runtime = known->runtime;
 	process->module = mapping->module;
 	process->bias = mapping->bias;
-	process->facts = process->runtime->recognise(process->space, &module, &process->found);
+	process->found = (struct script_found){.support = SCRIPT_OTHER_PROCESSOR};
+	if (is_of_this_processor(known->runtime))
+		process->facts =
+			process->runtime->recognise(process->space, &module, &process->found);
 	if (process->found.is_early)
 		process->runtime = NULL;
 }

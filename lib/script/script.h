@@ -38,6 +38,8 @@ const char *script_process_runtime(const struct script_process *process);
 const char *script_process_version(const struct script_process *process);
 /* Are its frames read, or why not? Valid once it has a version. */
 enum script_support script_process_support(const struct script_process *process);
+/* Are frames of the interpreter of this name read on this processor, in the versions known? */
+bool script_is_read_here(const char *name);
 /* Why its interpreter's frames are not read; NULL: they are, or it has none. Static. */
 const char *script_process_problem(const struct script_process *process);
 /* Has each function of its scripts native code of its own, in the frame that evaluates it? */

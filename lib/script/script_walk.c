@@ -44,6 +44,8 @@ const char *script_support_name(enum script_support support)
 		return "thread-safe";
 	case SCRIPT_COMPILED:
 		return "compiled";
+	case SCRIPT_OTHER_PROCESSOR:
+		return "other processor";
 	case SCRIPT_SUPPORT_COUNT:
 		break;
 	}

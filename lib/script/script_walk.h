@@ -34,6 +34,7 @@ enum script_support {
 	SCRIPT_OTHER_LAYOUT,	/* it is not laid out as its version is, as without the GIL */
 	SCRIPT_THREAD_SAFE, /* it was built for several threads, which have globals of their own */
 	SCRIPT_COMPILED,    /* a compiler makes native code of functions while they run */
+	SCRIPT_OTHER_PROCESSOR, /* they are read on x86-64 alone */
 	SCRIPT_SUPPORT_COUNT,
 };
 

@@ -22,6 +22,7 @@ static const struct support supports[] = {
 	 "its functions are not read, as it is not built as its version usually is"},
 	{"script_thread-safe_", "its functions are not read, as it is built for several threads"},
 	{"script_compiled_", "its functions are not read, as its JIT compiles them"},
+	{"script_other_processor_", "its functions are read on x86-64 alone"},
 };
 
 static const struct support *support_of(const char *counter)

@@ -232,6 +232,7 @@ TEST(info, says_which_interpreters_were_recognised)
 	profile_set_counter(profile, "script_read_Python_3.12", 2);
 	profile_set_counter(profile, "script_unknown_version_Python_3.7", 1);
 	profile_set_counter(profile, "script_other_layout_Python_3.13", 1);
+	profile_set_counter(profile, "script_other_processor_PHP", 1);
 	profile_set_counter(profile, "script_proved", 1);
 	profile_set_counter(profile, "script_torn", 3);
 	survey = survey_new(profile);
@@ -242,7 +243,8 @@ TEST(info, says_which_interpreters_were_recognised)
 		       "\nscripts     Python 3.12 in 2 processes; Python 3.7 in 1 process: its "
 		       "functions are not read (known: 3.8 to 3.13); Python 3.13 in 1 process: "
 		       "its functions are not read, as it is not built as its version usually is "
-		       "(known: 3.8 to 3.13)\n"));
+		       "(known: 3.8 to 3.13); PHP in 1 process: its functions are read on x86-64 "
+		       "alone (known: 8.2)\n"));
 	assert_non_null(strstr(
 		buf_str(&sink.pending),
 		"\nFunctions of scripts\n"
