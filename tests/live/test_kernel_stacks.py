@@ -16,6 +16,7 @@ from profc import Recorder, Recording, attach, profc
 from targets import Running, build
 
 IN_COMPANY = True
+FAST = ("-F", "1000", "--max-overhead", "0")  # in an emulated machine a stop takes milliseconds
 RECORDINGS = os.path.join(ROOT, "tests", "outputs", "recordings")
 NAMES = ("in_futex", "in_pipe", "in_flock", "in_timer", "in_poll")
 # The lines below these are the same for every call, and those for every page fault.
@@ -218,7 +219,7 @@ class KernelStacks(LiveCase):
         self.eventually(lambda: {procfs.state(target.pid, tid) for tid in tids.values()} == {"T"},
                         "stop of all threads")
         expected = witness(target.pid, tids["in_poll"])
-        recording = attach(self.directory, target.pid, "--duration", "0.5")
+        recording = attach(self.directory, target.pid, "--duration", "0.5", *FAST)
         self.assertGreater(json.loads(recording.info("--json"))["counters"]["stops"], 0)
         for name in NAMES[1:3]:
             self.assertEqual(set(kernel_of(recording, name, "--kernel")), {tuple(expected)})

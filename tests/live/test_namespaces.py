@@ -11,6 +11,7 @@ from profc import attach, record
 from targets import Running, build, need
 
 IN_COMPANY = True
+FAST = ("-F", "1000", "--max-overhead", "0")  # in an emulated machine a stop takes milliseconds
 
 
 class Namespaces(LiveCase):
@@ -41,7 +42,7 @@ class Namespaces(LiveCase):
     def check(self, target):
         pid = self.inner_pid(target)
         self.assertTrue(procfs.status(pid)["NSpid"].endswith("\t1"))
-        recording = attach(self.directory, pid, "-d", "700ms")
+        recording = attach(self.directory, pid, "-d", "700ms", *FAST)
         self.assertUntouched(pid)
         row = recording.function("spin_leaf")
         self.assertMostlyIn(recording, "spin_leaf", 0.9)

@@ -9,6 +9,7 @@ from profc import Recording, profc, record
 from targets import Running, build
 
 IN_COMPANY = True
+FAST = ("-F", "1000", "--max-overhead", "0")  # in an emulated machine a stop takes milliseconds
 
 
 class OlderKernel(LiveCase):
@@ -22,9 +23,9 @@ class OlderKernel(LiveCase):
         self.pid = target.wait_ready().pid
 
     def test_samples_are_taken(self):
-        self.assertTrue(record(self.directory, [build("spin_leaf"), "300"], **self.kernel).rows())
+        self.assertTrue(record(self.directory, [build("spin_leaf"), "300"], *FAST, **self.kernel).rows())
         path = self.path("attached.data")
-        profc("attach", "-p", self.pid, "-d", "1s", "-o", path, **self.kernel)
+        profc("attach", "-p", self.pid, "-d", "1s", *FAST, "-o", path, **self.kernel)
         self.assertTrue(Recording(path).rows("-m", "wall"))
         self.assertIn("progress_main", profc("dump", "-p", self.pid, **self.kernel).stdout)
         self.assertUntouched(self.pid)
@@ -36,7 +37,7 @@ class OlderKernel(LiveCase):
                          **self.kernel)
             self.assertIn(words, done.stderr)
             self.assertUntouched(self.pid)
-            command = record(self.directory, [build("spin_leaf"), "300"], *way, **self.kernel)
+            command = record(self.directory, [build("spin_leaf"), "300"], *FAST, *way, **self.kernel)
             self.assertIn(words, command.stderr)
 
     def test_doctor_says_so(self):
