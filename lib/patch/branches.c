@@ -9,7 +9,7 @@
 #include "patch/patch.h"
 
 /* Bytes after a start that a probe may overwrite, or leave alone in front of its window. */
-#define NEAR_BYTES (PATCH_SLED_MAX_BYTES + PATCH_MAX_BYTES + 4)
+#define NEAR_BYTES PATCH_REACH_MAX_BYTES
 
 struct branch {
 	uint64_t target, source;
@@ -33,9 +33,10 @@ struct branches {
 	struct branch *at;		 /* by target, then source */
 	size_t nr, cap;
 	bool is_sorted;
-	bool are_starts;     /* each place is a start */
-	branches_jump *tell; /* or NULL */
-	void *context;
+	bool are_starts;			  /* each place is a start */
+	uint64_t span;				  /* as branches_ask_about() has it */
+	uint8_t *reach;				  /* owned: of each place; or NULL */
+	const struct branches_listener *listener; /* borrowed; or NULL */
 };
 
 static int compare(uint64_t a, uint64_t b)
@@ -154,23 +155,26 @@ static bool are_among(const struct addresses *some, const struct addresses *all)
 	return true;
 }
 
-void branches_ask_about(struct branches *branches, const uint64_t *places, size_t nr_places)
+void branches_ask_about(struct branches *branches, const struct branches_places *places)
 {
 	assert(!branches->places.at && !branches->nr);
-	addresses_init(&branches->places, places, nr_places);
+	addresses_init(&branches->places, places->at, places->nr);
 	branches->are_starts = are_among(&branches->places, &branches->starts);
+	branches->span = places->span;
+	if (!places->reach)
+		return;
+	assert(branches->places.nr == places->nr && is_rising(places->at, places->nr));
+	branches->reach = xmemdup(places->reach, places->nr);
 }
 
-void branches_tell_jumps(struct branches *branches, branches_jump *tell, void *context)
+void branches_tell_jumps(struct branches *branches, const struct branches_listener *listener)
 {
-	branches->tell = tell;
-	branches->context = context;
+	branches->listener = listener;
 }
 
-branches_jump *branches_teller(const struct branches *branches, void **context)
+const struct branches_listener *branches_listener(const struct branches *branches)
 {
-	*context = branches->context;
-	return branches->tell;
+	return branches->listener;
 }
 
 void branches_free(struct branches *branches)
@@ -179,14 +183,25 @@ void branches_free(struct branches *branches)
 		return;
 	addresses_release(&branches->starts);
 	addresses_release(&branches->places);
+	free(branches->reach);
 	free(branches->at);
 	free(branches);
 }
 
-bool branches_ignore(const struct branches *branches, uint64_t start, uint64_t next_start,
-		     uint64_t target)
+static uint64_t reach_of(const struct branches *branches, size_t index)
 {
-	return branches->are_starts && target >= start + NEAR_BYTES && target < next_start;
+	return branches->reach ? branches->reach[index] : NEAR_BYTES;
+}
+
+uint64_t branches_ignored_from(const struct branches *branches, uint64_t start)
+{
+	size_t nr = nr_up_to(&branches->places, start);
+
+	if (!branches->are_starts)
+		return UINT64_MAX;
+	if (!nr || branches->places.at[nr - 1] != start)
+		return start;
+	return start + reach_of(branches, nr - 1);
 }
 
 uint64_t branches_last_start(const struct branches *branches, uint64_t address)
@@ -196,21 +211,38 @@ uint64_t branches_last_start(const struct branches *branches, uint64_t address)
 	return nr ? branches->starts.at[nr - 1] : 0;
 }
 
-bool branches_keep(const struct branches *branches, uint64_t target, bool is_call)
+/* Is the source in a function that may begin at the target, a start with this index? */
+static bool may_loop(const struct branches *branches, uint64_t source, uint64_t target,
+		     size_t index)
 {
-	const struct addresses *places =
-		branches->places.at ? &branches->places : &branches->starts;
-	size_t nr = nr_up_to(places, target);
+	const struct addresses *starts = &branches->starts;
 
-	if (!nr || target - places->at[nr - 1] >= NEAR_BYTES)
-		return false;
+	return source >= target && (index + 1 == starts->nr || source < starts->at[index + 1] ||
+				    source - target < branches->span);
+}
+
+bool branches_keep(const struct branches *branches, uint64_t source, uint64_t target, bool is_call)
+{
+	const struct addresses *starts = &branches->starts, *places = &branches->places;
+	size_t nr = nr_up_to(starts, target);
+	bool is_near_start = nr && target - starts->at[nr - 1] < NEAR_BYTES;
+	bool is_start = nr && starts->at[nr - 1] == target;
+
 	/* Nearly all calls lead to starts, which are targets in any case. */
-	return !is_call || branches_last_start(branches, target) != target;
+	if (is_call && is_start)
+		return false;
+	if (!places->at)
+		return is_near_start;
+	if (is_start ? !may_loop(branches, source, target, nr - 1)
+		     : branches->are_starts && !is_near_start)
+		return false;
+	nr = nr_up_to(places, target);
+	return nr && target - places->at[nr - 1] < reach_of(branches, nr - 1);
 }
 
 void branches_add(struct branches *branches, uint64_t source, uint64_t target, bool is_call)
 {
-	if (!branches_keep(branches, target, is_call))
+	if (!branches_keep(branches, source, target, is_call))
 		return;
 	ARRAY_GROW(branches->at, branches->nr, branches->cap);
 	branches->at[branches->nr++] =
@@ -224,7 +256,9 @@ void branches_sort(struct branches *branches)
 		qsort(branches->at, branches->nr, sizeof(*branches->at), compare_branches);
 	branches->is_sorted = true;
 	addresses_release(&branches->places);
+	free(branches->reach);
 	branches->places = (struct addresses){.nr = 0};
+	branches->reach = NULL;
 }
 
 /* The index of the first branch that leads to the address, or to one after it. */

@@ -18,11 +18,25 @@ struct branches;
  * put the decoder back in step after data, and each counts as a target. Freed with branches_free().
  */
 struct branches *branches_new(const uint64_t *starts, size_t nr_starts);
+/* Places in a file that are asked about. Borrowed for the call. */
+struct branches_places {
+	const uint64_t *at;
+	size_t nr;
+	/*
+	 * By patch_entry_reach(), for places in order, each once; NULL: as far as any probe
+	 * reaches.
+	 */
+	const uint8_t *reach;
+	/* The most bytes that a function at a place has, if another one begins in it; or 0. */
+	uint64_t span;
+};
+
 /*
- * Keep only the branches that lead near one of these places, which are to be asked about: a file
- * has many functions, and few of them have probes. Copied; before any branch is added.
+ * Keep only the branches that lead near one of these places: a file has many functions, and few of
+ * them have probes; and most branches lead elsewhere. Before any branch is added. Jumps from one
+ * function to the start of another are not kept: they are no loops.
  */
-void branches_ask_about(struct branches *branches, const uint64_t *places, size_t nr_places);
+void branches_ask_about(struct branches *branches, const struct branches_places *places);
 void branches_free(struct branches *branches);
 
 /*
@@ -31,30 +45,39 @@ void branches_free(struct branches *branches);
  */
 void branches_add_code(struct branches *branches, uint64_t address, const uint8_t *bytes,
 		       size_t nr_bytes);
-/*
- * Called for each jump or branch, as far as code is decoded; functions that begin at places which
- * are asked about are, whole. `target` is 0 if it goes through a word. After bytes that are no
- * instruction nothing is told up to the next start.
- */
-typedef void branches_jump(void *context, uint64_t source, size_t nr_bytes, uint64_t target);
-/* Before any code is added. The context is borrowed. */
-void branches_tell_jumps(struct branches *branches, branches_jump *tell, void *context);
-/* NULL: nothing is to be told. */
-branches_jump *branches_teller(const struct branches *branches, void **context);
+/* Takes jumps and branches that lead out of functions. */
+struct branches_listener {
+	/*
+	 * Called before code is decoded, as far as it is: the end of the function that begins
+	 * there; 0: nothing of it is to be told.
+	 */
+	uint64_t (*end)(void *context, uint64_t start);
+	/* Likewise: is a jump to be told that leads out of it, if there is one at the source? */
+	bool (*wants)(void *context, uint64_t source, uint64_t target);
+	/*
+	 * Called for those, and for other jumps. `target` is 0 if it goes through a word. After
+	 * bytes that are no instruction nothing is told up to the next start.
+	 */
+	void (*tell)(void *context, uint64_t source, size_t nr_bytes, uint64_t target);
+	void *context;
+};
+
+/* Before any code is added. Borrowed; NULL: nothing is to be told. */
+void branches_tell_jumps(struct branches *branches, const struct branches_listener *listener);
+const struct branches_listener *branches_listener(const struct branches *branches);
 
 /*
  * Add one branch. It is not kept if it leads to no place near a start, nor a call that leads to a
  * start, which is a target in any case.
  */
 void branches_add(struct branches *branches, uint64_t source, uint64_t target, bool is_call);
-/* Would branches_add() keep a branch to the address? */
-bool branches_keep(const struct branches *branches, uint64_t target, bool is_call);
+/* Would branches_add() keep it? */
+bool branches_keep(const struct branches *branches, uint64_t source, uint64_t target, bool is_call);
 /*
- * Is a branch to the address surely not kept, as it is in the midst of the function between these
- * two starts, of which the second is the next one? Quicker than branches_keep().
+ * Each branch in the function between this start and the next one that leads to an address there
+ * from this one on is surely not kept. Quicker than branches_keep().
  */
-bool branches_ignore(const struct branches *branches, uint64_t start, uint64_t next_start,
-		     uint64_t target);
+uint64_t branches_ignored_from(const struct branches *branches, uint64_t start);
 /* Call this after the last branch was added, and before any question. Places are forgotten. */
 void branches_sort(struct branches *branches);
 

@@ -17,6 +17,9 @@
 struct stretch {
 	uint64_t from, to;	    /* to be decoded */
 	uint64_t start, next_start; /* around it */
+	uint64_t ignored_from;	    /* targets from here on, up to the next start, do not matter */
+	uint64_t told_end;	    /* up to here the listener may want jumps; or 0 */
+	bool has_brief;		    /* short branches in it may matter */
 };
 
 /* A stretch that is being decoded. */
@@ -29,13 +32,11 @@ struct code {
 	struct branches *branches;
 	const uint8_t *bytes;
 	uint64_t address, end;	   /* of the first byte, and after the last */
-	uint64_t chosen_end;	   /* all up to here that is of interest is among the stretches */
 	struct stretch *stretches; /* owned */
 	size_t nr, cap;
 	struct code_lane *lanes; /* owned: CODE_LANES of them */
 	struct decoding decodings[CODE_LANES];
-	branches_jump *tell;
-	void *context;
+	const struct branches_listener *listener; /* or NULL */
 };
 
 /*
@@ -49,13 +50,14 @@ static void choose(struct code *code, uint64_t from, uint64_t to)
 	for (uint64_t at = from; at < to; at = next_start) {
 		next_start = branches_next_start(code->branches, at);
 		ARRAY_GROW(code->stretches, code->nr, code->cap);
-		code->stretches[code->nr++] = (struct stretch){.from = at,
-							       .to = min_u64(to, next_start),
-							       .start = start,
-							       .next_start = next_start};
+		code->stretches[code->nr++] = (struct stretch){
+			.from = at,
+			.to = min_u64(to, next_start),
+			.start = start,
+			.next_start = next_start,
+			.ignored_from = branches_ignored_from(code->branches, start)};
 		start = next_start;
 	}
-	code->chosen_end = to;
 }
 
 static uint64_t with_offset(uint64_t at, size_t opcode_bytes, const uint8_t *opcode)
@@ -102,6 +104,11 @@ static bool is_jump(const struct code_instruction *code)
 	       code->effect == CODE_EFFECT_JUMP_GOT;
 }
 
+static bool is_ignored(const struct stretch *stretch, uint64_t target)
+{
+	return target >= stretch->ignored_from && target < stretch->next_start;
+}
+
 static void take(const struct code *code, const struct decoding *decoding, uint64_t at)
 {
 	const struct stretch *stretch = &decoding->stretch;
@@ -112,10 +119,9 @@ static void take(const struct code *code, const struct decoding *decoding, uint6
 	if ((nr_bytes < CODE_INSTRUCTION_MAX_BYTES || !read_plain(opcode, at, &found)) &&
 	    !code_decode(opcode, nr_bytes, at, &found))
 		return;
-	if (decoding->is_known && code->tell && is_jump(&found))
-		code->tell(code->context, at, found.nr_bytes, found.target);
-	if (leads_somewhere(&found) &&
-	    !branches_ignore(code->branches, stretch->start, stretch->next_start, found.target))
+	if (decoding->is_known && code->listener && is_jump(&found))
+		code->listener->tell(code->listener->context, at, found.nr_bytes, found.target);
+	if (leads_somewhere(&found) && !is_ignored(stretch, found.target))
 		branches_add(code->branches, at, found.target, found.effect == CODE_EFFECT_CALL);
 }
 
@@ -161,118 +167,176 @@ static void decode(struct code *code)
 	code->nr = 0;
 }
 
-/* Choose the functions of [from, to), unless that has been done. */
-static void choose_functions(struct code *code, uint64_t from, uint64_t to)
-{
-	uint64_t start, end;
-
-	if (from < code->address)
-		from = code->address;
-	to = min_u64(to, code->end);
-	if (from >= to)
-		return;
-	start = branches_last_start(code->branches, from);
-	end = min_u64(branches_next_start(code->branches, to - 1), code->end);
-	if (start < code->address)
-		start = code->address;
-	if (start < code->chosen_end)
-		start = code->chosen_end;
-	if (start < end)
-		choose(code, start, end);
-}
-
 /* A short branch ends at most so far from its target, and is not longer. */
 #define SHORT_REACH 144
 
-/* The bytes of an opcode before the offset of a call, jump, branch or xbegin. */
-static size_t opcode_bytes(const uint8_t *opcode)
+/* Which of 16 bytes, with the one after them, may begin the opcode of something that leads on? */
+struct opcodes {
+	unsigned int near;  /* call, jump, branch or xbegin with an offset of four bytes */
+	unsigned int brief; /* jump, branch or loop with an offset of one byte */
+	unsigned int got;   /* jump through a word at a fixed place */
+};
+
+static unsigned int mask_of(__m128i is_set)
 {
-	return opcode[0] == 0xe8 || opcode[0] == 0xe9 ? 1 : 2;
+	return (unsigned int)_mm_movemask_epi8(is_set);
 }
 
-/*
- * Which of 16 bytes begin such an opcode? The byte after them is read, too. An xbegin with an
- * offset of two bytes is not looked for: no compiler makes one.
- */
-static unsigned int find_opcodes(const uint8_t *bytes)
+static __m128i are_equal(__m128i bytes, int mask, int value)
+{
+	return _mm_cmpeq_epi8(_mm_and_si128(bytes, _mm_set1_epi8((char)mask)),
+			      _mm_set1_epi8((char)value));
+}
+
+static struct opcodes find_opcodes(const uint8_t *bytes)
 {
 	const __m128i first = _mm_loadu_si128((const __m128i_u *)bytes);
 	const __m128i second = _mm_loadu_si128((const __m128i_u *)(bytes + 1));
-	const __m128i is_near = _mm_cmpeq_epi8(_mm_and_si128(first, _mm_set1_epi8((char)0xfe)),
-					       _mm_set1_epi8((char)0xe8));
 	const __m128i is_branch =
-		_mm_and_si128(_mm_cmpeq_epi8(first, _mm_set1_epi8(0x0f)),
-			      _mm_cmpeq_epi8(_mm_and_si128(second, _mm_set1_epi8((char)0xf0)),
-					     _mm_set1_epi8((char)0x80)));
-	const __m128i is_xbegin = _mm_and_si128(_mm_cmpeq_epi8(first, _mm_set1_epi8((char)0xc7)),
-						_mm_cmpeq_epi8(second, _mm_set1_epi8((char)0xf8)));
+		_mm_and_si128(are_equal(first, 0xff, 0x0f), are_equal(second, 0xf0, 0x80));
+	const __m128i is_xbegin =
+		_mm_and_si128(are_equal(first, 0xff, 0xc7), are_equal(second, 0xff, 0xf8));
+	const __m128i is_brief = _mm_or_si128(
+		_mm_or_si128(are_equal(first, 0xf0, 0x70), are_equal(first, 0xfc, 0xe0)),
+		are_equal(first, 0xff, 0xeb));
 
-	return (unsigned int)_mm_movemask_epi8(
-		_mm_or_si128(is_near, _mm_or_si128(is_branch, is_xbegin)));
+	return (struct opcodes){
+		.near = mask_of(_mm_or_si128(are_equal(first, 0xfe, 0xe8),
+					     _mm_or_si128(is_branch, is_xbegin))),
+		.brief = mask_of(is_brief),
+		.got = mask_of(
+			_mm_and_si128(are_equal(first, 0xff, 0xff), are_equal(second, 0xff, 0x25))),
+	};
 }
 
-/* Is it a branch that is to be kept, if an instruction begins there? */
-static bool is_likely(const struct code *code, uint64_t at)
+static bool is_wanted(const struct code *code, const struct stretch *stretch, uint64_t at,
+		      uint64_t target)
+{
+	const struct branches_listener *listener = code->listener;
+
+	return at < stretch->told_end && (target < stretch->start || target >= stretch->told_end) &&
+	       listener->wants(listener->context, at, target);
+}
+
+/* Is a jump or branch to be kept, or told, if an instruction begins there? */
+static bool matters(const struct code *code, const struct stretch *stretch, uint64_t at,
+		    uint64_t target)
+{
+	return (!is_ignored(stretch, target) && branches_keep(code->branches, at, target, false)) ||
+	       is_wanted(code, stretch, at, target);
+}
+
+static bool near_matters(const struct code *code, const struct stretch *stretch, uint64_t at)
 {
 	const uint8_t *opcode = code->bytes + (at - code->address);
-	uint64_t offset_at = at + opcode_bytes(opcode);
-	int32_t offset;
+	size_t opcode_bytes = (opcode[0] & 0xfe) == 0xe8 ? 1 : 2;
+	int16_t offset;
 
-	if (offset_at + sizeof(offset) > code->end)
+	if (at + opcode_bytes + sizeof(int32_t) > code->end)
 		return false;
-	memcpy(&offset, code->bytes + (offset_at - code->address), sizeof(offset));
-	return branches_keep(code->branches, offset_at + sizeof(offset) + (uint64_t)(int64_t)offset,
-			     *opcode == 0xe8);
+	memcpy(&offset, opcode + opcode_bytes, sizeof(offset));
+	/* Processors disagree on the length of the offset. */
+	if (at > stretch->from && opcode[-1] == 0x66 &&
+	    matters(code, stretch, at,
+		    at + opcode_bytes + sizeof(offset) + (uint64_t)(int64_t)offset))
+		return true;
+	if (opcode[0] == 0xe8)
+		return branches_keep(code->branches, at, with_offset(at, 1, opcode), true);
+	return matters(code, stretch, at, with_offset(at, opcode_bytes, opcode));
 }
 
-/* Do bytes of [from, to) look like a branch that is to be kept? Their address, or `to`. */
-static uint64_t find_likely(const struct code *code, uint64_t from, uint64_t to)
+static bool brief_matters(const struct code *code, const struct stretch *stretch, uint64_t at)
 {
-	for (uint64_t at = from; at < to; at += 16) {
-		const uint8_t *bytes = code->bytes + (at - code->address);
-		uint8_t last[17] = {0};
+	const uint8_t *opcode = code->bytes + (at - code->address);
 
-		if (code->end - at < sizeof(last)) {
-			memcpy(last, bytes, (size_t)(code->end - at));
-			bytes = last;
-		}
-		for (unsigned int found = find_opcodes(bytes); found; found &= found - 1) {
-			uint64_t place = at + (uint64_t)__builtin_ctz(found);
+	return at + 2 <= code->end &&
+	       matters(code, stretch, at, at + 2 + (uint64_t)(int64_t)(int8_t)opcode[1]);
+}
 
-			if (place < to && is_likely(code, place))
-				return place;
-		}
+/* Where places are starts only, short branches matter near the ends of functions. */
+static bool may_have_brief(const struct stretch *stretch, uint64_t from, uint64_t to)
+{
+	return stretch->ignored_from == UINT64_MAX ||
+	       from < stretch->start + branches_near_bytes + SHORT_REACH ||
+	       (from < stretch->told_end && to + SHORT_REACH > stretch->told_end) ||
+	       to + SHORT_REACH > stretch->to;
+}
+
+/* The last of 16 bytes at which something begins that matters, if an instruction does; or `to`. */
+static uint64_t last_in_block(const struct code *code, const struct stretch *stretch, uint64_t at,
+			      uint64_t to)
+{
+	const uint8_t *bytes = code->bytes + (at - code->address);
+	uint8_t last[17] = {0};
+	struct opcodes found;
+	unsigned int all;
+	bool has_brief = stretch->has_brief && may_have_brief(stretch, at, at + 16);
+
+	if (code->end - at < sizeof(last)) {
+		memcpy(last, bytes, (size_t)(code->end - at));
+		bytes = last;
+	}
+	found = find_opcodes(bytes);
+	all = found.near | (has_brief ? found.brief : 0) | (at < stretch->told_end ? found.got : 0);
+	if (to - at < 16)
+		all &= (1u << (to - at)) - 1;
+	while (all) {
+		unsigned int index = 31 - (unsigned int)__builtin_clz(all), bit = 1u << index;
+
+		if (found.near & bit	? near_matters(code, stretch, at + index)
+		    : found.brief & bit ? brief_matters(code, stretch, at + index)
+					: is_wanted(code, stretch, at + index, 0))
+			return at + index;
+		all &= ~bit;
 	}
 	return to;
 }
 
-/* Choose the functions with bytes that may be branches to be kept: few, where few are. */
-static void choose_likely(struct code *code, uint64_t from, uint64_t to)
+/*
+ * A stretch is decoded from its start, as far as something may matter in it: most code is not,
+ * which takes some ten times as long as to look for the bytes.
+ */
+static uint64_t end_of_interest(const struct code *code, const struct stretch *stretch)
 {
-	uint64_t at = from;
+	uint64_t to = stretch->to;
 
-	while ((at = find_likely(code, at, to)) < to) {
-		choose_functions(code, at, at + 1);
-		at++;
-		if (at < code->chosen_end)
-			at = code->chosen_end;
+	while (to > stretch->from) {
+		uint64_t at = to - stretch->from > 16 ? to - 16 : stretch->from;
+		uint64_t last = last_in_block(code, stretch, at, to);
+
+		if (last < to)
+			return last + 1;
+		to = at;
 	}
+	return to;
 }
 
-static void choose_near_places(struct code *code, const uint64_t *places, size_t nr)
+/* Is one of the places that are asked about at a stretch, or near enough for a short branch? */
+static void look_for_places(const struct code *code, struct stretch *stretch)
 {
-	for (size_t i = 0; i < nr; i++) {
-		uint64_t from = places[i] > SHORT_REACH ? places[i] - SHORT_REACH : 0;
-		uint64_t to = places[i] + branches_near_bytes + SHORT_REACH;
+	uint64_t reach = branches_near_bytes + SHORT_REACH;
+	uint64_t first = stretch->from > reach ? stretch->from - reach : 0;
+	size_t nr;
+	const uint64_t *places = branches_places_from(code->branches, first, &nr);
 
-		if (from >= code->end)
-			break;
-		if (to <= code->chosen_end)
-			continue;
-		choose_likely(code, code->chosen_end, min_u64(from, code->end));
-		choose_functions(code, from, to);
+	stretch->has_brief = nr && places[0] < stretch->to + SHORT_REACH;
+	if (code->listener)
+		stretch->told_end = code->listener->end(code->listener->context, stretch->start);
+}
+
+static void choose_of_interest(struct code *code)
+{
+	size_t nr = code->nr;
+
+	code->nr = 0;
+	for (size_t i = 0; i < nr; i++) {
+		struct stretch *stretch = &code->stretches[i];
+
+		look_for_places(code, stretch);
+		stretch->to = end_of_interest(code, stretch);
+		if (stretch->to > stretch->from)
+			code->stretches[code->nr++] = *stretch;
 	}
-	choose_likely(code, code->chosen_end, code->end);
 }
 
 void branches_add_code(struct branches *branches, uint64_t address, const uint8_t *bytes,
@@ -282,18 +346,13 @@ void branches_add_code(struct branches *branches, uint64_t address, const uint8_
 			    .bytes = bytes,
 			    .address = address,
 			    .end = address + nr_bytes,
-			    .chosen_end = address,
+			    .listener = branches_listener(branches),
 			    .lanes = xcalloc(CODE_LANES, sizeof(*code.lanes))};
 	size_t nr_places;
-	uint64_t reach = branches_near_bytes + SHORT_REACH;
-	const uint64_t *places =
-		branches_places_from(branches, address > reach ? address - reach : 0, &nr_places);
 
-	code.tell = branches_teller(branches, &code.context);
-	if (places)
-		choose_near_places(&code, places, nr_places);
-	else
-		choose(&code, address, code.end);
+	choose(&code, address, code.end);
+	if (branches_places_from(branches, 0, &nr_places))
+		choose_of_interest(&code);
 	decode(&code);
 	free(code.stretches);
 	free(code.lanes);

@@ -70,6 +70,9 @@ enum patch_kind {
 /* Bytes that are skipped at a function's beginning, as the program may patch them. */
 #define PATCH_SLED_MAX_BYTES 32
 
+/* Bytes from a function's first one on, in front of and among which is all that a probe changes. */
+#define PATCH_REACH_MAX_BYTES (PATCH_SLED_MAX_BYTES + PATCH_MAX_BYTES + 4)
+
 /* An instruction of a thunk, and the pc of the program when it is the next. */
 struct patch_step {
 	uint8_t offset;	      /* in the thunk */
@@ -202,6 +205,12 @@ struct patch_function {
 enum patch_outcome patch_entry(struct patch *patch, const struct patch_function *function,
 			       const struct branches *branches, struct code_area *area,
 			       const struct patch_counter *counter);
+
+/*
+ * The bytes from a function's first one on that a probe at its entry changes, or leaves in front of
+ * those: at most, as far as these bytes of it show.
+ */
+uint8_t patch_entry_reach(const uint8_t *bytes, size_t nr_readable);
 
 /*
  * A probe at the call at `address`: a call to a fixed place then leads to a thunk that counts and

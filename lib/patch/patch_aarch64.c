@@ -431,11 +431,17 @@ bool patch_calls_next(struct patch_calls *calls, struct patch_call_site *site)
 	return false;
 }
 
+uint8_t patch_entry_reach(const uint8_t *bytes, size_t nr_readable)
+{
+	(void)bytes;
+	(void)nr_readable;
+	return PATCH_REACH_MAX_BYTES;
+}
+
 void branches_add_code(struct branches *branches, uint64_t address, const uint8_t *bytes,
 		       size_t nr_bytes)
 {
-	void *context;
-	branches_jump *tell = branches_teller(branches, &context);
+	const struct branches_listener *listener = branches_listener(branches);
 
 	for (size_t at = 0; at + WORD_BYTES <= nr_bytes; at += WORD_BYTES) {
 		struct a64_instruction code;
@@ -443,8 +449,8 @@ void branches_add_code(struct branches *branches, uint64_t address, const uint8_
 
 		a64_decode(word_at(bytes + at), address + at, &code);
 		is_jump = code.effect == A64_EFFECT_JUMP || code.effect == A64_EFFECT_BRANCH;
-		if (is_jump && tell)
-			tell(context, address + at, WORD_BYTES, code.target);
+		if (is_jump && listener)
+			listener->tell(listener->context, address + at, WORD_BYTES, code.target);
 		if (is_jump || (code.effect == A64_EFFECT_CALL && code.target))
 			branches_add(branches, address + at, code.target,
 				     code.effect == A64_EFFECT_CALL);

@@ -430,6 +430,22 @@ static enum patch_outcome make_counting_entry(struct patch *patch,
 	return outcome ? outcome : finish(&maker, area, patch);
 }
 
+uint8_t patch_entry_reach(const uint8_t *bytes, size_t nr_readable)
+{
+	const struct patch_function function = {.bytes = bytes, .nr_readable = nr_readable};
+	size_t start = endbr_bytes(&function), at;
+	struct original next;
+
+	/* Such bytes may change. */
+	if (sled_bytes(&function, start))
+		return PATCH_REACH_MAX_BYTES;
+	for (at = start; at < start + JUMP_BYTES; at += next.code.nr_bytes) {
+		if (at >= nr_readable || !read_original(&next, at, bytes + at, nr_readable - at))
+			return PATCH_REACH_MAX_BYTES;
+	}
+	return (uint8_t)at;
+}
+
 enum patch_outcome patch_entry(struct patch *patch, const struct patch_function *function,
 			       const struct branches *branches, struct code_area *area,
 			       const struct patch_counter *counter)

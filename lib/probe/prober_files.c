@@ -9,10 +9,12 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/minmax.h"
+#include "base/read_ahead.h"
 #include "elf/elf_image.h"
 #include "elf/elf_ranges.h"
 #include "mapping/target_file.h"
 #include "patch/branches.h"
+#include "patch/patch.h"
 #include "probe/known_code.h"
 #include "probe/prober_priv.h"
 #include "probe/tail_calls.h"
@@ -77,7 +79,7 @@ struct prober_file *prober_file_of(struct prober *prober, pid_t pid, const struc
 }
 
 /* Code is read in pieces of so many bytes, of whole functions. */
-#define PIECE_BYTES ((uint64_t)2 << 20)
+#define PIECE_BYTES ((uint64_t)256 << 10)
 
 static uint64_t end_of_piece(const struct branches *branches, uint64_t from, uint64_t end)
 {
@@ -137,19 +139,35 @@ static void sweep(struct prober_file *file)
 	struct tail_calls *calls = tail_calls_new(&file->wanted, file->image, file->branches);
 
 	read_code(file);
-	branches_tell_jumps(file->branches, NULL, NULL);
+	branches_tell_jumps(file->branches, NULL);
 	tail_calls_free(calls);
+}
+
+static size_t read_image(void *image, uint64_t address, void *out, size_t nr_bytes)
+{
+	return elf_image_read(image, address, out, nr_bytes);
 }
 
 static void ask_about_places(struct prober_file *file)
 {
 	const struct wanted *wanted = &file->wanted;
-	uint64_t *addresses = xcalloc(wanted->nr_places, sizeof(*addresses));
+	cleanup_free uint64_t *addresses = xcalloc(wanted->nr_places, sizeof(*addresses));
+	cleanup_free uint8_t *reach = xcalloc(wanted->nr_places, sizeof(*reach));
+	struct branches_places places = {.at = addresses, .nr = wanted->nr_places, .reach = reach};
+	struct read_ahead ahead = {.read = read_image, .context = file->image};
 
-	for (size_t i = 0; i < wanted->nr_places; i++)
-		addresses[i] = wanted->places[i].address;
-	branches_ask_about(file->branches, addresses, wanted->nr_places);
-	free(addresses);
+	for (size_t i = 0; i < wanted->nr_places; i++) {
+		const struct wanted_place *place = &wanted->places[i];
+		uint64_t next = branches_next_start(file->branches, place->address);
+		uint8_t bytes[PATCH_REACH_MAX_BYTES];
+		size_t nr = read_ahead_get(&ahead, place->address, bytes, sizeof(bytes));
+
+		addresses[i] = place->address;
+		reach[i] = patch_entry_reach(bytes, nr);
+		if (place->nr_bytes > next - place->address)
+			places.span = max_u64(places.span, place->nr_bytes);
+	}
+	branches_ask_about(file->branches, &places);
 }
 
 static void read_code_of_heap(struct prober_file *file)

@@ -13,7 +13,9 @@
 
 /* Its places are those of functions that no other function begins in. */
 struct tail_calls {
+	struct branches_listener listener;
 	const struct wanted *wanted;
+	const struct elf_image *image;
 	struct wanted_place **places; /* owned; of `wanted`, by address */
 	size_t nr, at;		      /* the last one that was jumped from: the next one is near */
 };
@@ -51,14 +53,49 @@ static struct wanted_place *place_of(struct tail_calls *calls, uint64_t source)
 									: NULL;
 }
 
+/* Most bytes that look like a jump would lead out of the file. */
+static bool is_code(const struct elf_image *image, uint64_t target)
+{
+	for (size_t i = 0; i < elf_image_nr_segments(image); i++) {
+		const struct elf_segment *segment = elf_image_segment(image, i);
+
+		if (segment->executable && target - segment->vaddr < segment->file_bytes)
+			return true;
+	}
+	return false;
+}
+
+/* 0: the target is in a word. */
+static bool is_call(const struct tail_calls *calls, const struct wanted_place *place,
+		    uint64_t target)
+{
+	return !place->has_tail_call && leads_out(place, target) &&
+	       (!target || is_code(calls->image, target)) &&
+	       wanted_is_function(calls->wanted, target);
+}
+
+static uint64_t end_of(void *context, uint64_t start)
+{
+	const struct wanted_place *place = place_of(context, start);
+
+	return place && place->address == start ? start + place->nr_bytes : 0;
+}
+
+static bool wants_jump(void *context, uint64_t source, uint64_t target)
+{
+	struct tail_calls *calls = context;
+	const struct wanted_place *place = place_of(calls, source);
+
+	return place && source - place->address < place->nr_bytes && is_call(calls, place, target);
+}
+
 static void take_jump(void *context, uint64_t source, size_t nr_bytes, uint64_t target)
 {
 	struct tail_calls *calls = context;
 	struct wanted_place *place = place_of(calls, source);
 
-	if (place && !place->has_tail_call &&
-	    source + nr_bytes - place->address <= place->nr_bytes && leads_out(place, target))
-		place->has_tail_call = wanted_is_function(calls->wanted, target);
+	if (place && source + nr_bytes - place->address <= place->nr_bytes)
+		place->has_tail_call |= is_call(calls, place, target);
 }
 
 struct tail_calls *tail_calls_new(struct wanted *wanted, const struct elf_image *image,
@@ -67,6 +104,7 @@ struct tail_calls *tail_calls_new(struct wanted *wanted, const struct elf_image 
 	struct tail_calls *calls = xcalloc(1, sizeof(*calls));
 
 	calls->wanted = wanted;
+	calls->image = image;
 	calls->places = xcalloc(wanted->nr_places + 1, sizeof(struct wanted_place *));
 	for (size_t i = 0; i < wanted->nr_places; i++) {
 		struct wanted_place *place = &wanted->places[i];
@@ -79,7 +117,9 @@ struct tail_calls *tail_calls_new(struct wanted *wanted, const struct elf_image 
 		else
 			calls->places[calls->nr++] = place;
 	}
-	branches_tell_jumps(branches, take_jump, calls);
+	calls->listener = (struct branches_listener){
+		.end = end_of, .wants = wants_jump, .tell = take_jump, .context = calls};
+	branches_tell_jumps(branches, &calls->listener);
 	return calls;
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The bytes of probes, for code in this file. */
+#include <stdlib.h>
+
 #include "base/alloc.h"
 #include "code/code_x86_64.h"
 #include "patch/branches.h"
@@ -746,7 +748,8 @@ TEST(branches, are_kept_near_the_places_asked_about)
 	static const uint64_t starts[] = {0x1000, 0x2000, 0x3000}, places[] = {0x3000, 0x1000};
 	struct branches *branches = branches_new(starts, ARRAY_SIZE(starts));
 
-	branches_ask_about(branches, places, ARRAY_SIZE(places));
+	branches_ask_about(branches,
+			   &(struct branches_places){.at = places, .nr = ARRAY_SIZE(places)});
 	for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
 		branches_add(branches, 0x1800, starts[i] + 2, false);
 	branches_sort(branches);
@@ -757,7 +760,10 @@ TEST(branches, are_kept_near_the_places_asked_about)
 	branches_free(branches);
 }
 
-/* The targets of calls in this program's own code. The caller frees them. */
+/* This program's own code. */
+extern const uint8_t __executable_start[], etext[];
+
+/* The targets of calls in it. The caller frees them. */
 static uint64_t *own_starts(const uint8_t *code, size_t nr_bytes, size_t *nr)
 {
 	uint64_t first = (uint64_t)(uintptr_t)code, *starts = NULL;
@@ -787,7 +793,8 @@ static struct branches *own_branches(const uint64_t *starts, size_t nr, const ui
 	struct branches *branches = branches_new(starts, nr);
 
 	if (nr_places)
-		branches_ask_about(branches, places, nr_places);
+		branches_ask_about(branches,
+				   &(struct branches_places){.at = places, .nr = nr_places});
 	branches_add_code(branches, (uint64_t)(uintptr_t)code, code, nr_bytes);
 	branches_sort(branches);
 	return branches;
@@ -796,7 +803,6 @@ static struct branches *own_branches(const uint64_t *starts, size_t nr, const ui
 /* Each byte of the program that looks like a branch may be one, in step or not. */
 TEST(branches, near_few_places_are_the_same_as_among_all)
 {
-	extern const uint8_t __executable_start[], etext[];
 	size_t nr_bytes = (size_t)(etext - __executable_start), nr, nr_checked = 0;
 	uint64_t *starts = own_starts(__executable_start, nr_bytes, &nr);
 	struct branches *all = own_branches(starts, nr, NULL, 0, __executable_start, nr_bytes);
@@ -824,6 +830,87 @@ TEST(branches, near_few_places_are_the_same_as_among_all)
 	assert_true(nr_checked > 50);
 	branches_free(all);
 	free(starts);
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+	const uint64_t *left = a, *right = b;
+
+	return (*left > *right) - (*left < *right);
+}
+
+/* Functions of which all are asked about, and the bytes that their probes may change. */
+TEST(branches, into_what_probes_change_are_the_same_as_among_all)
+{
+	const uint8_t *code = __executable_start;
+	size_t nr_bytes = (size_t)(etext - code), nr_starts, nr = 0, nr_checked = 0;
+	uint64_t *starts = own_starts(code, nr_bytes, &nr_starts);
+	struct branches *all = own_branches(starts, nr_starts, NULL, 0, code, nr_bytes), *near;
+	uint8_t *reach = xcalloc(nr_starts, sizeof(*reach));
+
+	qsort(starts, nr_starts, sizeof(*starts), compare_addresses);
+	for (size_t i = 0; i < nr_starts; i++) {
+		if (nr && starts[nr - 1] == starts[i])
+			continue;
+		reach[nr] = patch_entry_reach((const uint8_t *)(uintptr_t)starts[i],
+					      (uint64_t)(uintptr_t)etext - starts[i]);
+		assert_in_range(reach[nr], 5, PATCH_REACH_MAX_BYTES);
+		starts[nr++] = starts[i];
+	}
+	near = branches_new(starts, nr);
+	branches_ask_about(near, &(struct branches_places){.at = starts, .nr = nr, .reach = reach});
+	branches_add_code(near, (uint64_t)(uintptr_t)code, code, nr_bytes);
+	branches_sort(near);
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t next = branches_next_start(all, starts[i]);
+
+		for (uint64_t at = starts[i]; at < next && at < starts[i] + reach[i]; at++) {
+			bool leads = branches_lead_into(all, at - 1, at + 1);
+			bool loops = branches_loop_to(all, at, starts[i], next);
+
+			assert_int_equal(branches_lead_into(near, at - 1, at + 1), leads);
+			assert_int_equal(branches_loop_to(near, at, starts[i], next), loops);
+			nr_checked++;
+		}
+	}
+	assert_true(nr > 100 && nr_checked > nr * 5);
+	branches_free(near);
+	branches_free(all);
+	free(reach);
+	free(starts);
+}
+
+/* In the function at 0x1000 that at 0x1008 begins, and jumps back to it: a loop of the former. */
+TEST(branches, between_functions_lead_to_no_start)
+{
+	static const uint64_t starts[] = {0x1000, 0x1008, 0x1010};
+	struct branches_places places = {.at = starts, .nr = ARRAY_SIZE(starts)};
+
+	for (places.span = 0; places.span <= 0x10; places.span += 0x10) {
+		struct branches *branches = branches_new(starts, ARRAY_SIZE(starts));
+
+		branches_ask_about(branches, &places);
+		branches_add(branches, 0x1009, 0x1000, false);
+		branches_add(branches, 0x1009, 0x1010, false);
+		branches_add(branches, 0x1012, 0x1010, false);
+		branches_sort(branches);
+		assert_int_equal(branches_loop_to(branches, 0x1000, 0x1000, 0x1010),
+				 places.span == 0x10);
+		assert_false(branches_loop_to(branches, 0x1010, 0x1000, 0x1010));
+		assert_true(branches_loop_to(branches, 0x1010, 0x1010, 0x1020));
+		branches_free(branches);
+	}
+}
+
+TEST(patch, a_probe_reaches_to_the_end_of_an_instruction)
+{
+	static const uint8_t entry[] = "\xf3\x0f\x1e\xfa\x55\x48\x89\xe5\x48\x83\xec\x08\xc3";
+	static const uint8_t sled[] = "\x0f\x1f\x44\0\0\x55\x48\x89\xe5\xc3";
+
+	assert_int_equal(patch_entry_reach(entry, sizeof(entry) - 1), 12);
+	assert_int_equal(patch_entry_reach(entry + 4, sizeof(entry) - 5), 8);
+	assert_int_equal(patch_entry_reach(sled, sizeof(sled) - 1), PATCH_REACH_MAX_BYTES);
+	assert_int_equal(patch_entry_reach(entry, 9), PATCH_REACH_MAX_BYTES);
 }
 
 TEST(branches, are_found_after_data)

@@ -100,8 +100,9 @@ TEST(patch_aarch64, jumps_are_told_and_calls_are_not)
 	const uint64_t start = FUNCTION;
 	struct branches *branches = branches_new(&start, 1);
 	uint64_t sum = 0;
+	const struct branches_listener listener = {.tell = note_jump, .context = &sum};
 
-	branches_tell_jumps(branches, note_jump, &sum);
+	branches_tell_jumps(branches, &listener);
 	branches_add_code(branches, FUNCTION, (const uint8_t *)words, sizeof(words));
 	branches_free(branches);
 	assert_int_equal(sum, (UINT64_C(4) << 32 | 20) + (UINT64_C(8) << 32 | 72));

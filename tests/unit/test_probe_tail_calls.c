@@ -57,7 +57,8 @@ static const struct function functions[] = {
 
 #endif
 
-TEST(tail_calls, are_jumps_to_functions)
+/* `asks`: as a recording does, which has less of the code decoded. */
+static void check_functions(bool asks)
 {
 	struct elf_image *image = elf_image_of_code(code, sizeof(code) - 1, FIRST);
 	struct wanted wanted = {0};
@@ -74,6 +75,9 @@ TEST(tail_calls, are_jumps_to_functions)
 			wanted.places[i].kind = WANTED_GATE_PART;
 	}
 	branches = branches_new(wanted.starts, wanted.nr_starts);
+	if (asks)
+		branches_ask_about(branches, &(struct branches_places){.at = wanted.starts,
+								       .nr = wanted.nr_starts});
 	calls = tail_calls_new(&wanted, image, branches);
 	branches_add_code(branches, FIRST, code, sizeof(code) - 1);
 	tail_calls_free(calls);
@@ -84,4 +88,10 @@ TEST(tail_calls, are_jumps_to_functions)
 	branches_free(branches);
 	wanted_release(&wanted);
 	elf_image_free(image);
+}
+
+TEST(tail_calls, are_jumps_to_functions)
+{
+	check_functions(false);
+	check_functions(true);
 }
