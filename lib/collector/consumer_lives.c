@@ -342,6 +342,7 @@ void consumer_handle_thread_end(struct consumer *consumer, const struct message 
 	row->split = split_of(consumer, said->has_split, &said->split);
 	row->nr_switches = consumer->sink.is_within ? 0 : said->nr_switches;
 	row->stands_for_unseen = said->stands_for_unseen;
+	row->was_missed = said->was_missed;
 	consumer_note_blocked(consumer, thread, false);
 	consumer_note_functions(consumer, thread, false);
 	consumer->progress.nr_threads--;

@@ -104,6 +104,7 @@ struct message_thread {
 	bool has_split;
 	uint64_t nr_switches;	/* THREAD_END: times scheduled in */
 	bool stands_for_unseen; /* THREAD_END: profile_thread.stands_for_unseen */
+	bool was_missed;	/* THREAD_END: likewise */
 };
 
 /* By how much counters have advanced since the thread's last ADVANCE. */

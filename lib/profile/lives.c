@@ -95,7 +95,7 @@ void lives_see(struct lives *lives)
 		struct life *life = &lives->rows[i];
 
 		life->is_short = life->has_ended && !life->is_unseen && life->nr <= FEW_SAMPLES;
-		life->stands &= life->last != 0;
+		life->stands &= life->last || life->missed_ns;
 	}
 	find_unseen(lives);
 }
@@ -148,6 +148,9 @@ void lives_set_groups(struct lives *lives, size_t nr_groups)
 
 /* --- the time of short lives --- */
 
+/* The number of the sample of a life that was missed. */
+#define NO_SAMPLE SIZE_MAX
+
 static void give_unseen(struct lives *lives, uint32_t pool, size_t to, uint64_t ns)
 {
 	struct share share = {.from = lives->pools[pool].sample - 1,
@@ -165,14 +168,14 @@ static void give_parts(struct lives *lives)
 	for (size_t i = 0; i < lives->nr; i++) {
 		const struct life *life = &lives->rows[i];
 
-		if (!life->is_short && life->part_ns)
+		if (!life->is_short && life->part_ns && !life->missed_ns)
 			give_unseen(lives, life->pool, life->last - 1, life->part_ns);
 	}
 }
 
 /* A sample of a short life. */
 struct entry {
-	uint32_t group;
+	uint32_t group, pool;
 	struct stake stake;
 };
 
@@ -187,61 +190,108 @@ static int by_entry(const void *left, const void *right)
 	return (a->stake.sample > b->stake.sample) - (a->stake.sample < b->stake.sample);
 }
 
-static struct entry *list_entries(const struct lives *lives, size_t *nr)
+struct entry_list {
+	struct entry *rows; /* owned */
+	size_t nr, cap;
+};
+
+static void add_entry(struct entry_list *list, const struct life *life, const struct stake *stake)
+{
+	ARRAY_GROW(list->rows, list->nr, list->cap);
+	list->rows[list->nr++] =
+		(struct entry){.group = life->group, .pool = life->pool, .stake = *stake};
+}
+
+static void add_samples(const struct lives *lives, struct entry_list *list)
 {
 	const struct profile *profile = lives->profile;
-	struct entry *entries = NULL;
-	size_t cap = 0;
 
-	*nr = 0;
 	for (size_t i = 0; i < profile->nr_samples; i++) {
 		const struct sample *sample = &profile->samples[i];
 		const struct life *life = life_of(lives, i);
 
-		if (!life->is_short || !sample->cpu_ns)
-			continue;
-		ARRAY_GROW(entries, *nr, cap);
-		entries[(*nr)++] =
-			(struct entry){.group = life->group,
-				       .stake = {.sample = i,
-						 .time_ns = sample->time_ns,
-						 .cpu_ns = sample->cpu_ns,
-						 .nr = is_observation(sample) ? sample->nr : 0,
-						 .is_attributed = sample->kind == SAMPLE_RUNNING}};
+		if (life->is_short && sample->cpu_ns)
+			add_entry(list, life,
+				  &(struct stake){.sample = i,
+						  .time_ns = sample->time_ns,
+						  .cpu_ns = sample->cpu_ns,
+						  .nr = is_observation(sample) ? sample->nr : 0,
+						  .is_attributed = sample->kind == SAMPLE_RUNNING});
 	}
-	if (*nr)
-		qsort(entries, *nr, sizeof(*entries), by_entry);
-	return entries;
 }
 
-static void share_group(struct lives *lives, const struct stake *stakes, size_t nr)
+static void add_missed(const struct lives *lives, struct entry_list *list)
 {
-	const struct life *life = life_of(lives, stakes[0].sample);
-	uint64_t unseen_ns = lives->groups[life->group].short_ns, nr_all = 0, done = 0;
+	for (size_t i = 0; i < lives->nr; i++) {
+		const struct life *life = &lives->rows[i];
+
+		if (life->is_short && life->missed_ns)
+			add_entry(list, life,
+				  &(struct stake){.sample = NO_SAMPLE,
+						  .time_ns = life->missed_ns,
+						  .nr = 1});
+	}
+}
+
+static struct entry_list list_entries(const struct lives *lives)
+{
+	struct entry_list list = {0};
+
+	add_samples(lives, &list);
+	add_missed(lives, &list);
+	if (list.nr)
+		qsort(list.rows, list.nr, sizeof(*list.rows), by_entry);
+	return list;
+}
+
+static void share_group(struct lives *lives, const struct entry *kind, const struct stake *stakes,
+			size_t nr)
+{
+	uint64_t unseen_ns = lives->groups[kind->group].short_ns, nr_all = 0, done = 0;
 
 	for (size_t i = 0; i < nr; i++)
 		nr_all += stakes[i].nr;
 	share_out(stakes, nr, lives->most_ns, &lives->shares);
 	for (size_t i = 0; i < nr && unseen_ns; i++) {
-		give_unseen(lives, life->pool, stakes[i].sample,
-			    share_of(unseen_ns, done, done + stakes[i].nr, nr_all));
+		uint64_t ns = share_of(unseen_ns, done, done + stakes[i].nr, nr_all);
+
+		if (stakes[i].sample != NO_SAMPLE)
+			give_unseen(lives, kind->pool, stakes[i].sample, ns);
 		done += stakes[i].nr;
 	}
 }
 
+/* Time that has no stack, and is to have none. */
+static void drop_shares_of_none(struct lives *lives)
+{
+	const struct sample *samples = lives->profile->samples;
+	struct share_list *shares = &lives->shares;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < shares->nr; i++) {
+		const struct share *share = &shares->rows[i];
+
+		if (share->to != NO_SAMPLE || samples[share->from].kind != SAMPLE_UNATTRIBUTED)
+			shares->rows[nr++] = *share;
+	}
+	shares->nr = nr;
+}
+
 static void share_groups(struct lives *lives)
 {
-	size_t nr_entries, nr = 0;
-	cleanup_free struct entry *entries = list_entries(lives, &nr_entries);
-	cleanup_free struct stake *stakes = xcalloc(nr_entries + 1, sizeof(*stakes));
+	struct entry_list list = list_entries(lives);
+	cleanup_free struct entry *entries = list.rows;
+	cleanup_free struct stake *stakes = xcalloc(list.nr + 1, sizeof(*stakes));
+	size_t nr = 0;
 
-	for (size_t i = 0; i < nr_entries; i++) {
+	for (size_t i = 0; i < list.nr; i++) {
 		stakes[nr++] = entries[i].stake;
-		if (i + 1 < nr_entries && entries[i + 1].group == entries[i].group)
+		if (i + 1 < list.nr && entries[i + 1].group == entries[i].group)
 			continue;
-		share_group(lives, stakes, nr);
+		share_group(lives, &entries[i], stakes, nr);
 		nr = 0;
 	}
+	drop_shares_of_none(lives);
 }
 
 /* --- the new samples --- */
@@ -268,6 +318,8 @@ static void set_stands(struct lives *lives)
 	for (size_t i = 0; i < lives->shares.nr; i++) {
 		const struct share *share = &lives->shares.rows[i];
 
+		if (share->to == NO_SAMPLE)
+			continue;
 		if (!samples[share->to].stands_ns)
 			samples[share->to].stands_ns = samples[share->to].cpu_ns;
 		samples[share->to].stands_ns += share->ns;
@@ -286,28 +338,41 @@ struct cut {
 	uint64_t done_ns, cpu_ns;
 };
 
+/* Unseen time is at the moment of the sample that stands for it. */
+static void place_unseen(const struct lives *lives, const struct share *share,
+			 struct sample *sample)
+{
+	const struct life_group *group = &lives->groups[life_of(lives, share->to)->group];
+
+	sample->time_ns = share->to_time_ns;
+	if (group->has_thread)
+		sample->thread = group->thread;
+}
+
 static struct sample make_sample(const struct lives *lives, const struct share *share,
 				 struct cut *cut)
 {
 	const struct sample *from = &lives->profile->samples[share->from];
-	const struct sample *to = &lives->profile->samples[share->to];
-	const struct life_group *group = &lives->groups[life_of(lives, share->to)->group];
 	struct sample sample = {.thread = from->thread,
-				.stack = to->stack,
 				.cpu_ns = share->ns,
-				.syscall_nr = to->syscall_nr,
-				.kind = SAMPLE_RUNNING,
-				.end = to->end,
-				.stands_ns = to->stands_ns / to->nr};
+				.stack = STACK_EMPTY,
+				.syscall_nr = -1,
+				.kind = SAMPLE_UNATTRIBUTED};
 
+	if (share->to != NO_SAMPLE) {
+		const struct sample *to = &lives->profile->samples[share->to];
+
+		sample.stack = to->stack;
+		sample.syscall_nr = to->syscall_nr;
+		sample.kind = SAMPLE_RUNNING;
+		sample.end = to->end;
+		sample.stands_ns = to->stands_ns / to->nr;
+	}
 	cut->done_ns += share->ns;
 	sample.time_ns =
 		cut->begin_ns + share_of(cut->end_ns - cut->begin_ns, 0, cut->done_ns, cut->cpu_ns);
-	if (life_of(lives, share->from)->is_unseen) {
-		sample.time_ns = to->time_ns;
-		if (group->has_thread)
-			sample.thread = group->thread;
-	}
+	if (life_of(lives, share->from)->is_unseen)
+		place_unseen(lives, share, &sample);
 	return sample;
 }
 

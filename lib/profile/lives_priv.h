@@ -26,6 +26,11 @@ struct life {
 	bool has_ended; /* while it was recorded */
 	bool is_unseen; /* it is the row with the unseen time of its pool */
 	bool stands;	/* its last sample stands for unseen time; lives_see() clears it if none */
+	/*
+	 * The last tick that found it was too late to stop it, before this time; 0: it was not.
+	 * That counts as a sample; the time that it stands for stays without a stack.
+	 */
+	uint64_t missed_ns;
 	/* Set by lives_see(): */
 	bool is_short; /* it has ended, with few samples */
 	uint64_t nr;   /* samples on a CPU */

@@ -253,6 +253,7 @@ static void join_threads(struct profile *into, struct source *source)
 		cpu_split_add(&into->threads[former->row].split, &thread.split);
 		into->threads[former->row].nr_switches += thread.nr_switches;
 		into->threads[former->row].stands_for_unseen = thread.stands_for_unseen;
+		into->threads[former->row].was_missed = thread.was_missed;
 		begin_anew(into, former->row, thread.start_ns);
 		former->row = JOINED;
 	}

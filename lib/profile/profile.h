@@ -96,6 +96,11 @@ struct profile_thread {
 	struct cpu_modes modes; /* once profile_prepare() has found them; no file has them */
 	uint64_t nr_switches;	/* how often the thread was given a CPU; 0: not known */
 	bool stands_for_unseen; /* as that of a process: for time of threads that no sample found */
+	/*
+	 * It stands for that time without a sample: the last tick that found it on a CPU saw it end
+	 * before it could be stopped.
+	 */
+	bool was_missed;
 };
 
 /* A distinct code address of frames, already moved into the call instruction. */

@@ -117,6 +117,7 @@ static const struct schema_column threads[] = {
 	NUMBER("faults", profile_thread, split.nr_faults),
 	NUMBER("switches", profile_thread, nr_switches),
 	BOOL("stands", profile_thread, stands_for_unseen),
+	BOOL("missed", profile_thread, was_missed),
 };
 
 static const struct schema_column frames[] = {

@@ -25,10 +25,12 @@ static void set_lives(struct lives *lives)
 		const struct profile_thread *thread = &profile->threads[i];
 
 		lives->of_thread[i] = i;
-		lives->rows[i] = (struct life){.pool = thread->process,
-					       .has_ended = thread->end_ns != 0,
-					       .is_unseen = thread_is_unseen(profile, thread),
-					       .stands = thread->stands_for_unseen};
+		lives->rows[i] =
+			(struct life){.pool = thread->process,
+				      .has_ended = thread->end_ns != 0,
+				      .is_unseen = thread_is_unseen(profile, thread),
+				      .stands = thread->stands_for_unseen,
+				      .missed_ns = thread->was_missed ? thread->end_ns : 0};
 	}
 }
 
@@ -57,41 +59,8 @@ static void leave_out_others(struct lives *lives)
 	}
 }
 
-/*
- * A thread is stopped some time after the tick has found it, about as long as a stop takes here: of
- * what it does first there are too few samples. In lives of four times that, 10 of 54 percent were
- * missing where a thread begins, in lives of eight times 6, of sixteen times less than the
- * interval. Threads are sampled after half of their lives, and that delay.
- */
-#define DELAYS_MIN 8
-
-/* Which kinds live for so short that samples do not show where; by group, to be freed. */
-static bool *find_too_brief(const struct lives *lives, size_t nr_kinds)
-{
-	uint64_t least_ns =
-		share_bound(DELAYS_MIN, profile_counter(lives->profile, "stop_cost_ns"));
-	cleanup_free uint64_t *cpu_ns = xcalloc(nr_kinds + 1, sizeof(*cpu_ns));
-	cleanup_free uint64_t *nr = xcalloc(nr_kinds + 1, sizeof(*nr));
-	bool *is_too_brief = xcalloc(nr_kinds + 1, sizeof(*is_too_brief));
-
-	for (size_t i = 0; i < lives->nr; i++) {
-		const struct life *life = &lives->rows[i];
-
-		if (life->is_short && life->last) {
-			cpu_ns[life->group] += life->cpu_ns;
-			nr[life->group]++;
-		}
-	}
-	for (size_t i = 0; i < nr_kinds; i++)
-		is_too_brief[i] = nr[i] && cpu_ns[i] / nr[i] < least_ns;
-	return is_too_brief;
-}
-
-/*
- * The unseen time of each process is divided equally among the samples that stand for it. The parts
- * of kinds that are too brief stay without a stack.
- */
-static void divide_unseen(struct lives *lives, const bool *is_too_brief)
+/* The unseen time of each process is divided equally among the samples that stand for it. */
+static void divide_unseen(struct lives *lives)
 {
 	cleanup_free uint64_t *nr_stand = xcalloc(lives->nr_pools + 1, sizeof(*nr_stand));
 	cleanup_free uint64_t *nr_done = xcalloc(lives->nr_pools + 1, sizeof(*nr_done));
@@ -106,9 +75,7 @@ static void divide_unseen(struct lives *lives, const bool *is_too_brief)
 
 		if (!life->stands)
 			continue;
-		if (!is_too_brief[life->group])
-			life->part_ns = share_of(ns, *done, *done + 1, nr);
-		life->is_short &= !is_too_brief[life->group];
+		life->part_ns = share_of(ns, *done, *done + 1, nr);
 		(*done)++;
 	}
 }
@@ -155,7 +122,6 @@ static bool has_unseen_threads(const struct profile *profile)
 
 void profile_estimate_short_threads(struct profile *profile)
 {
-	bool *is_too_brief;
 	struct lives lives;
 	size_t nr_kinds;
 
@@ -166,9 +132,7 @@ void profile_estimate_short_threads(struct profile *profile)
 	lives_see(&lives);
 	leave_out_others(&lives);
 	nr_kinds = group_by_name(&lives);
-	is_too_brief = find_too_brief(&lives, nr_kinds);
-	divide_unseen(&lives, is_too_brief);
-	free(is_too_brief);
+	divide_unseen(&lives);
 	lives_set_groups(&lives, nr_kinds);
 	lives_share(&lives);
 	lives_end(&lives);

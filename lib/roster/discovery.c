@@ -157,20 +157,6 @@ static bool are_of_others(struct roster *roster, pid_t id, const struct task_ids
 	return true;
 }
 
-/*
- * Most tasks that are born on a machine have nothing to do with ours, which their ids mostly show.
- * To select processes, files of each are read anyway.
- */
-static bool is_of_others(struct roster *roster, pid_t id)
-{
-	struct task_ids ids;
-	enum task_ids_outcome outcome =
-		roster->joining ? TASK_IDS_HIDDEN : proc_read_task_ids(id, &ids);
-
-	return outcome == TASK_IDS_GONE ||
-	       (outcome == TASK_IDS_READ && are_of_others(roster, id, &ids));
-}
-
 /* An unknown task: a thread of ours, or a process. */
 static void ask(struct roster *roster, pid_t id)
 {
@@ -191,6 +177,28 @@ static void ask(struct roster *roster, pid_t id)
 		ask_process(roster, status.tgid, ANCESTORS_MAX);
 	if (!process && status.tgid != id && is_other(roster, status.tgid))
 		roster->births.nr_others++;
+}
+
+/*
+ * A task that was born since the last look. Most on a machine have nothing to do with ours, which
+ * their ids mostly show. To select processes, files of each are read anyway.
+ */
+static void consider(struct roster *roster, pid_t id)
+{
+	struct task_ids ids;
+	enum task_ids_outcome outcome =
+		roster->joining ? TASK_IDS_HIDDEN : proc_read_task_ids(id, &ids);
+	struct roster_process *process;
+
+	if (outcome == TASK_IDS_GONE ||
+	    (outcome == TASK_IDS_READ && are_of_others(roster, id, &ids)))
+		return;
+	process = outcome == TASK_IDS_READ && ids.tgid != id ? roster_find_process(roster, ids.tgid)
+							     : NULL;
+	if (!process)
+		ask(roster, id);
+	else if (!pid_table_get(&roster->by_tid, id))
+		roster_add_thread(roster, process, id, true);
 }
 
 /* Its directory has two links, plus one for each thread. */
@@ -324,10 +332,8 @@ bool roster_poll(struct roster *roster, uint64_t now_ns)
 		sweep(roster, now_ns);
 		return true;
 	}
-	for (pid_t id = first; id <= last; id++) {
-		if (!is_of_others(roster, id))
-			ask(roster, id);
-	}
+	for (pid_t id = first; id <= last; id++)
+		consider(roster, id);
 	return true;
 }
 

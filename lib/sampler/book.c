@@ -200,7 +200,9 @@ static void thread_born(void *context, struct roster_thread *roster, bool is_new
 	struct proc_schedstat now = {0};
 	struct message *message;
 
-	tracee_clocks(&roster->tracee, &now);
+	/* If it cannot be read any more, it was about to end. */
+	if (!tracee_clocks(&roster->tracee, &now) || now.pcount)
+		thread->met.born_ns = now_ns;
 	thread->serial = sampler->next_thread++;
 	thread->process = roster->process->owner;
 	thread->process->cpu.had_threads |= roster->process->nr_threads > 1;
@@ -225,10 +227,9 @@ static void thread_born(void *context, struct roster_thread *roster, bool is_new
 	collector_publish(sampler->collector, message);
 	/*
 	 * The tick that finds a birth or an exec samples it as well: later ticks find mostly
-	 * threads that live long.
+	 * threads that live long. It samples them first: others will still be there.
 	 */
-	due_put(sampler, thread, is_new || has_begun_in_tick(sampler, thread->process),
-		sampler->tick.now_ns);
+	due_put(sampler, thread, is_new || has_begun_in_tick(sampler, thread->process), 0);
 }
 
 void book_note_clocks(struct sampled_thread *thread, const struct proc_schedstat *clocks,
@@ -260,22 +261,20 @@ void book_ran(struct sampled_thread *thread)
 	thread->process->met.ran_ns = thread->process->met.last_ns;
 }
 
+void book_missed(struct sampled_thread *thread)
+{
+	thread->met.missed_ns = thread->met.last_ns;
+}
+
 /*
  * Would the time around its last sample be unknown without the tick of that? If its clock was not
  * read after that tick, all later time is; if no other tick met it, all. See profile/short_lives.h.
  */
 static bool stands_for_unseen(const struct meetings *met, bool was_read)
 {
-	return met->ran_ns && (met->nr == 1 || (!was_read && met->last_ns == met->ran_ns));
-}
+	uint64_t found_ns = max_u64(met->ran_ns, met->missed_ns);
 
-bool book_read_clocks(struct sampler *sampler, struct sampled_thread *thread,
-		      struct proc_schedstat *clocks)
-{
-	if (tracee_clocks(&thread->roster->tracee, clocks))
-		return true;
-	roster_thread_gone(sampler->roster, thread->roster);
-	return false;
+	return found_ns && (met->nr == 1 || (!was_read && met->last_ns == found_ns));
 }
 
 /* CPU time on the clock of the process, less that of its threads and that already published. */
@@ -492,6 +491,8 @@ static void thread_gone(void *context, struct roster_thread *roster)
 	message->body.thread.stands_for_unseen = sampler->session->counting &&
 						 !thread->process->cpu.is_continued &&
 						 stands_for_unseen(&thread->met, is_readable);
+	message->body.thread.was_missed = message->body.thread.stands_for_unseen &&
+					  thread->met.missed_ns > thread->met.ran_ns;
 	proc_cpu_split_add(&thread->process->cpu.split_of_threads, &message->body.thread.split);
 	collector_publish(sampler->collector, message);
 	due_forget(sampler, thread);

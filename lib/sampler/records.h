@@ -56,7 +56,9 @@ struct maps_reading {
 struct meetings {
 	uint64_t nr;	    /* that found it alive; a process before its last exec as well */
 	uint64_t last_ns;   /* the last one that read a clock of it, */
-	uint64_t ran_ns;    /* and the last one that sampled it on a CPU */
+	uint64_t ran_ns;    /* the last one that sampled it on a CPU, */
+	uint64_t missed_ns; /* and the last one that found it there, and was too late for a stop */
+	uint64_t born_ns;   /* of a thread: it had had a CPU when it was found, then; 0: not yet */
 	bool was_read_last; /* of a process: as its last thread ended, that one's clock was read */
 };
 

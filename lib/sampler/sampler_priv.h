@@ -135,6 +135,8 @@ bool book_counts_all(const struct sampler *sampler);
 /* A tick has found the thread alive, and read its clock; and has sampled it on a CPU. */
 void book_met(struct sampled_thread *thread, uint64_t tick_ns);
 void book_ran(struct sampled_thread *thread);
+/* The last tick that met it found it on a CPU, and it ended before it could be stopped. */
+void book_missed(struct sampled_thread *thread);
 /* Note the CPU time of its reaped children from the stat of one of its threads. */
 void book_see_children(struct sampled_process *process, const struct proc_stat *stat);
 /* About once a second: publish the CPU time that short threads had which have ended since. */
@@ -142,8 +144,6 @@ void book_see_rest(struct sampler *sampler, struct sampled_process *process, uin
 /* While nothing is counted: notes births and ends. */
 void book_keep(struct sampler *sampler, uint64_t now_ns);
 void book_end(struct sampler *sampler, uint64_t now_ns);
-bool book_read_clocks(struct sampler *sampler, struct sampled_thread *thread,
-		      struct proc_schedstat *clocks);
 void book_note_clocks(struct sampled_thread *thread, const struct proc_schedstat *clocks,
 		      uint64_t now_ns);
 void book_see_split(struct sampled_process *process);

@@ -232,6 +232,10 @@ static void found_running(struct sampler *sampler, struct sampled_thread *thread
 	struct tick *tick = &sampler->tick;
 
 	thread->was_running = true;
+	if (!thread->clocks.pcount) {
+		put_active(sampler, thread); /* it was born, and waits for its first CPU */
+		return;
+	}
 	placement_saw(&sampler->placement, stat->cpu, thread->habits.runs_much,
 		      thread->habits.makes_calls || thread->habits.nr_guarded);
 	put_active(sampler, thread);
@@ -240,6 +244,21 @@ static void found_running(struct sampler *sampler, struct sampled_thread *thread
 		add_running(tick, thread);
 	else
 		thread->process->unseen_ns = tick->now_ns;
+}
+
+/*
+ * A thread has ended on the way from the reading that found it on a CPU to its stop. It has the
+ * same chance as one that is stopped, and stands for the beginnings of threads, which have no
+ * samples: a stop comes as late after a birth. See profile_thread.was_missed.
+ */
+static void note_missed(struct sampler *sampler, struct sampled_thread *thread)
+{
+	struct governor *governor = &sampler->governor;
+
+	book_met(thread, sampler->tick.now_ns);
+	if (governor_affords(governor, &thread->cost.budget, thread->clocks.cpu_ns) &&
+	    governor_draws(governor, &thread->cost.budget))
+		book_missed(thread);
 }
 
 /* A thread that the kernel runs for a process (io_uring): it has no user code. */
@@ -317,6 +336,8 @@ static void observe(struct visitor *visitor, struct sampled_thread *thread,
 	uint64_t began_ns = 0;
 
 	outcome = tracee_look(tracee, visitor->snapshot, &stat);
+	if (outcome == PEEK_GONE && clocks->pcount)
+		note_missed(sampler, thread);
 	if (outcome == PEEK_ASLEEP && copies_stack_of(sampler, thread)) {
 		began_ns = clock_thread_cpu_ns();
 		outcome = tracee_peek(tracee, visit_stack_limit(thread), clocks, &stat,
@@ -450,8 +471,14 @@ static void sample_thread(struct visitor *visitor, struct sampled_thread *thread
 		due_put(sampler, thread, false, max_u64(now_ns + 1, thread->name_pause.again_ns));
 		return;
 	}
-	if (leave_out(sampler, thread) || !book_read_clocks(sampler, thread, &clocks))
+	if (leave_out(sampler, thread))
 		return;
+	if (!tracee_clocks(&thread->roster->tracee, &clocks)) {
+		if (thread->met.born_ns >= now_ns)
+			note_missed(sampler, thread);
+		roster_thread_gone(sampler->roster, thread->roster);
+		return;
+	}
 	if (may_be_of_another(thread, &clocks, now_ns) &&
 	    !roster_is_in_program(sampler->roster, thread->process->roster, NULL, true, now_ns))
 		return;

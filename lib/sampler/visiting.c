@@ -321,6 +321,8 @@ static void visited_thread(struct visitor *visitor, struct sampled_thread *threa
 		note_refusal(sampler, thread);
 		break;
 	case VISIT_GONE:
+		if (!is_asleep)
+			book_missed(thread);
 		advances_not_visited(thread);
 		thread->process->unseen_ns = sampler->tick.now_ns;
 		due_at_once(sampler, thread, sampler->tick.now_ns);

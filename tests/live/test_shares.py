@@ -370,6 +370,20 @@ class ShortLives(LiveCase):
         without = [row for row in report["rows"] if row["function"] == "[unattributed]"]
         self.assertLess(sum(row["self_pct"] for row in without), 5)
 
+    def test_what_comes_late_in_short_threads_has_its_share(self):
+        """A stop comes some 50 us after a thread was found: what it did first has too few samples,
+        and that is left without a stack."""
+        recording = record(self.directory, [build("known_shares"), "brief", "2500"],
+                           "--max-overhead", "0")
+        rows = {row["function"]: row for row in recording.report()["rows"]}
+        begin, end = recording.said
+        self.assertShare(rows["end_life"], "total_pct", end["pct"], "end_life")
+        unknown = rows["[unattributed]"]["total_pct"]
+        row, tolerance = rows["begin_life"], 1.5 * rows["begin_life"]["total_ci_pct"]
+        self.assertLess(row["total_pct"] - tolerance, begin["pct"])
+        self.assertGreater(row["total_pct"] + unknown + tolerance, begin["pct"])
+        self.assertLess(unknown, 60)
+
     def test_a_recorder_has_the_time_of_short_threads_when_it_passes(self):
         """Of its last two seconds, not what its threads used before."""
         directory = self.path("kept")

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Knows the shares that a profiler should find, by the kernel's clocks and by counting, and prints
- * them as JSON: known_shares cpu|blocked|naps|memory|threads MS, or known_shares lives MS
+ * them as JSON: known_shares cpu|blocked|naps|memory|threads|brief MS, or known_shares lives MS
  * [PROGRAM ...], which are copies of it that live for a millisecond or three; each thread of
- * "threads" lives twice as long. Threads of other programs may be on its CPU.
+ * "threads" lives twice as long, of "brief" for 0.3 ms. Threads of other programs may be on its
+ * CPU.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -247,6 +248,46 @@ static void run_threads(int64_t ns)
 	       100.0 * (double)life.spent.b / (double)all, (long long)all);
 }
 
+/* --- threads that live for some stops, and do one thing first and then another --- */
+
+__attribute__((noinline)) static void begin_life(struct spent *spent)
+{
+	int64_t begun = now_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	spin(180000);
+	spent->a += now_ns(CLOCK_THREAD_CPUTIME_ID) - begun;
+}
+
+__attribute__((noinline)) static void end_life(struct spent *spent)
+{
+	int64_t begun = now_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	spin(120000);
+	spent->b += now_ns(CLOCK_THREAD_CPUTIME_ID) - begun;
+}
+
+static void *live_briefly(void *spent)
+{
+	begin_life(spent);
+	end_life(spent);
+	return NULL;
+}
+
+static void run_brief(int64_t ns)
+{
+	struct spent spent = {0};
+	pthread_t thread;
+	int64_t all;
+
+	while (now_ns(CLOCK_PROCESS_CPUTIME_ID) < ns)
+		if (pthread_create(&thread, NULL, live_briefly, &spent) ||
+		    pthread_join(thread, NULL))
+			exit(2);
+	all = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+	printf("{\"function\":\"begin_life\",\"pct\":%f}\n", 100.0 * (double)spent.a / (double)all);
+	printf("{\"function\":\"end_life\",\"pct\":%f}\n", 100.0 * (double)spent.b / (double)all);
+}
+
 /* --- memory --- */
 
 static void *volatile kept;
@@ -316,6 +357,8 @@ int main(int argc, char **argv)
 		sleep_in_turns(end, 20, 1000);
 	else if (strcmp(argv[1], "threads") == 0)
 		run_threads(ns);
+	else if (strcmp(argv[1], "brief") == 0)
+		run_brief(ns);
 	else if (strcmp(argv[1], "lives") == 0)
 		run_lives(ns, argc > 3 ? argv + 3 : argv, argc > 3 ? argc - 3 : 1);
 	else

@@ -196,7 +196,7 @@ static void estimate(struct fixture *fixture)
 	struct profile *profile = fixture->profile;
 	uint64_t cpu_ns = profile_total(profile, METRIC_CPU);
 	uint64_t runq_ns = profile_total(profile, METRIC_RUNQ);
-	uint64_t last_ns[64] = {0};
+	uint64_t *last_ns = xcalloc(profile->nr_threads + 64, sizeof(*last_ns));
 
 	profile_estimate_short_lives(profile);
 	assert_int_equal(profile_total(profile, METRIC_CPU), cpu_ns);
@@ -207,6 +207,7 @@ static void estimate(struct fixture *fixture)
 		assert_true(profile->samples[i].time_ns >= *last);
 		*last = profile->samples[i].time_ns;
 	}
+	free(last_ns);
 }
 
 TEST_WITH(struct fixture *fixture, short_lives, a_process_keeps_its_time_and_gets_stacks)
@@ -518,20 +519,126 @@ TEST_WITH(struct fixture *fixture, short_lives, samples_of_threads_stand_for_thr
 	assert_int_equal(of_thread(fixture->profile, unseen, false), 0);
 }
 
-TEST_WITH(struct fixture *fixture, short_lives, of_threads_shorter_than_some_stops_nothing_is_known)
+/* The tick that found it was too late to stop it. */
+static void missed(struct fixture *fixture, struct thread_id thread)
 {
-	struct thread_id one = add_thread(fixture, "brief", 1, 3, true);
-	struct thread_id other = add_thread(fixture, "longer", 2, 7, true);
+	fixture->profile->threads[thread.v].stands_for_unseen = true;
+	fixture->profile->threads[thread.v].was_missed = true;
+}
+
+TEST_WITH(struct fixture *fixture, short_lives, a_missed_thread_stands_for_time_without_a_stack)
+{
+	struct thread_id one = add_thread(fixture, "x", 1, 3, true);
+	struct thread_id other = add_thread(fixture, "x", 2, 7, false);
+	struct thread_id lost = add_thread(fixture, "x", 3, 8, false);
+	struct thread_id nameless = add_thread(fixture, "y", 4, 9, false);
 	struct thread_id unseen = add_thread(fixture, SHORT_LIVED_NAME, 0, 0, false);
 
-	profile_set_counter(fixture->profile, "stop_cost_ns", MS / 4);
+	missed(fixture, lost);
+	missed(fixture, nameless);
 	seen(fixture, one, 0, 2, 1);
-	seen(fixture, other, 1, 4, 2);
-	without_clock(fixture, unseen, 8, 6);
+	seen(fixture, other, 1, 4, 3);
+	without_clock(fixture, lost, 8, 2);
+	without_clock(fixture, unseen, 10, 9);
 	estimate(fixture);
-	assert_int_equal(time_of(fixture, "sh", 0), 1000);
-	assert_int_equal(time_of(fixture, "sh", 1), 5000);
-	assert_int_equal(of_thread(fixture->profile, unseen, false), 3000);
+	/* 9 ms for one that was sampled and two that were missed. The threads named x have 6 ms by
+	 * their clocks, and 6 of those: for two samples, and one that was missed. */
+	assert_int_equal(time_of(fixture, "sh", 0), 4000);
+	assert_int_equal(time_of(fixture, "sh", 1), 4000);
+	assert_int_equal(of_thread(fixture->profile, unseen, false), 5000);
+	/* Each thread has what its clock showed. */
+	assert_int_equal(of_thread(fixture->profile, one, true), 1000);
+	assert_int_equal(of_thread(fixture->profile, other, true) +
+				 of_thread(fixture->profile, other, false),
+			 3000);
+	assert_int_equal(of_thread(fixture->profile, lost, true) +
+				 of_thread(fixture->profile, lost, false),
+			 2000);
+}
+
+TEST_WITH(struct fixture *fixture, short_lives, where_all_threads_were_missed_nothing_is_known)
+{
+	struct thread_id unseen = add_thread(fixture, SHORT_LIVED_NAME, 0, 0, false);
+
+	for (int i = 1; i <= 3; i++)
+		missed(fixture, add_thread(fixture, "x", i, 3, false));
+	without_clock(fixture, unseen, 10, 9);
+	estimate(fixture);
+	assert_int_equal(of_thread(fixture->profile, unseen, false), 9000);
+}
+
+/* A number from 0 to 1. */
+static double random_of(uint64_t *state)
+{
+	*state = *state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+	return (double)(*state >> 11) * 0x1p-53;
+}
+
+/* Threads of a model: each spends the first part of its life in one function, the rest in another.
+ */
+struct short_model {
+	double life_ms, first_ms, delay_ms, gap_ms;
+	uint64_t random;
+};
+
+/* Record as many lives as ticks find threads of: a stop comes the delay after the finding. */
+static void record_model(struct fixture *fixture, struct short_model *model, int nr_found)
+{
+	double lives = (double)nr_found * model->gap_ms / model->life_ms;
+	struct thread_id unseen;
+	uint64_t at_ms = 1;
+
+	for (int i = 0; i < nr_found; i++) {
+		double found_ms = random_of(&model->random) * model->life_ms;
+		double stop_ms =
+			found_ms + model->delay_ms * (0.8 + 0.4 * random_of(&model->random));
+		struct thread_id thread = add_thread(fixture, "x", i + 1, at_ms + 1, true);
+		struct sample sample = {.time_ns = at_ms * MS,
+					.cpu_ns = (uint64_t)(stop_ms * MS),
+					.thread = thread,
+					.stack = fixture->stacks[stop_ms >= model->first_ms],
+					.nr = 1,
+					.kind = SAMPLE_RUNNING};
+
+		fixture->profile->threads[thread.v].start_ns = at_ms * MS;
+		at_ms += 2;
+		if (stop_ms >= model->life_ms) {
+			missed(fixture, thread);
+			continue;
+		}
+		profile_add_sample(fixture->profile, &sample);
+		lives -= stop_ms / model->life_ms;
+	}
+	unseen = add_thread(fixture, SHORT_LIVED_NAME, 0, 0, false);
+	without_clock(fixture, unseen, at_ms, (uint64_t)(lives * model->life_ms));
+}
+
+TEST_WITH(struct fixture *fixture, short_lives, threads_of_a_few_stops_have_their_true_shares)
+{
+	static const double lives_ms[] = {0.1, 0.2, 0.5};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lives_ms); i++) {
+		struct short_model model = {.life_ms = lives_ms[i],
+					    .first_ms = 0.6 * lives_ms[i],
+					    .delay_ms = 0.05,
+					    .gap_ms = 3.3,
+					    .random = i + 1};
+		double all, later, unknown;
+		void *state;
+
+		set_up(&state);
+		record_model(state, &model, 20000);
+		estimate(state);
+		all = (double)time_of(state, "sh", SIZE_MAX);
+		later = (double)time_of(state, "sh", 1) / all;
+		unknown = 1 - later - (double)time_of(state, "sh", 0) / all;
+		/* Of 20,000 samples: three deviations of a share are 1 percent. */
+		assert_true(later > 0.4 - 0.011 && later < 0.4 + 0.011);
+		assert_true(unknown > model.delay_ms / model.life_ms - 0.011);
+		assert_true(unknown < model.delay_ms / model.life_ms + 0.011);
+		tear_down(&state);
+	}
+	assert_non_null(fixture);
 }
 
 TEST_WITH(struct fixture *fixture, short_lives, threads_of_a_pool_keep_their_own_stacks)
