@@ -491,6 +491,13 @@ static void publish_short_lived(struct sampler *sampler, uint64_t all_ns)
 	collector_publish(sampler->collector, message);
 }
 
+/* With --within, the stops outside of it cost something as well. */
+static uint64_t with_left_out_ns(const struct profile *profile, uint64_t cpu_ns)
+{
+	return cpu_ns + profile_counter(profile, "within_dropped_cpu_ns") +
+	       profile_counter(profile, "within_unknown_cpu_ns");
+}
+
 static void set_counters(struct sampler *sampler, uint64_t cpu_ns)
 {
 	struct message_counter rows[COUNTERS_MAX];
@@ -528,7 +535,7 @@ void sampler_finish(struct sampler *sampler, struct sampler_result *result, stru
 	sampler->result.unwinder = sampler->options.unwinder;
 	sampler->result.unwinder_check = collected.unwinder_check;
 	profile->meta.duration_ns = sampler->session->ended_ns - sampler->session->start_ns;
-	set_counters(sampler, collected.cpu_ns);
+	set_counters(sampler, with_left_out_ns(profile, collected.cpu_ns));
 	*result = sampler->result;
 	free_sampler(sampler);
 }

@@ -83,7 +83,9 @@ static void append_cost(struct buf *out, const struct profile *profile)
 
 double stops_cost_ppm(const struct profile *profile)
 {
-	double cpu_ns = (double)profile_total(profile, METRIC_CPU);
+	double cpu_ns = (double)profile_total(profile, METRIC_CPU) +
+			counter(profile, "within_dropped_cpu_ns") +
+			counter(profile, "within_unknown_cpu_ns");
 	double duration_ns = (double)profile->meta.duration_ns;
 	double ppm = counter(profile, "cost_ppm");
 

@@ -12,7 +12,8 @@ bool rate_is_low(const struct profile *profile, double *hz);
 
 /*
  * The cost of stops in millionths of the CPU time, or of the time of the recording if that is
- * longer: the limit of the cost also holds for a thread that mostly sleeps.
+ * longer: the limit of the cost also holds for a thread that mostly sleeps. CPU time that --within
+ * has left out is part of it, as the stops there are.
  */
 double stops_cost_ppm(const struct profile *profile);
 

@@ -171,6 +171,11 @@ class Samples(LiveCase):
         self.assertRatio(
             all_ns, said["inside_cpu_ns"] + said["outside_cpu_ns"], 0.05, "all CPU time"
         )
+        # Most stops are outside, and cost nothing of what is inside.
+        cost_ns = counters["stops"] * counters["stop_cost_ns"]
+        self.assertRatio(
+            counters["cost_ppm"], 1e6 * cost_ns / all_ns, 0.02, "cost of stops, of all CPU time"
+        )
 
     def test_children_and_time_without_a_stack_are_no_part_of_it(self):
         """A thousand processes too short to sample: nobody knows where they were."""

@@ -220,5 +220,10 @@ TEST(rate, stops_cost_a_part_of_the_longer_time)
 	assert_int_equal((int)stops_cost_ppm(profile), 1197);
 	profile->meta.duration_ns = 5 * NS_PER_MS;
 	assert_int_equal((int)stops_cost_ppm(profile), 1197900);
+	/* Nine tenths of the CPU time were outside of --within. */
+	profile->meta.duration_ns = 10 * NS_PER_SEC;
+	profile_set_counter(profile, "within_dropped_cpu_ns", 60 * NS_PER_MS);
+	profile_set_counter(profile, "within_unknown_cpu_ns", 30 * NS_PER_MS);
+	assert_int_equal((int)stops_cost_ppm(profile), 11979);
 	profile_free(profile);
 }
