@@ -2,9 +2,13 @@
 /* Errors, warnings, notes and progress on standard error. */
 #include <errno.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <syslog.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -14,12 +18,43 @@
 #include "cmd/command.h"
 #include "view/cut.h"
 
+/*
+ * Is it the journal of systemd (systemd.exec(5))? That puts our name before each line, and takes
+ * its priority from the line (sd-daemon(3)).
+ */
+static bool is_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	struct stat of_stderr;
+	char own[64];
+
+	if (!stream || fstat(STDERR_FILENO, &of_stderr) < 0)
+		return false;
+	snprintf(own, sizeof(own), "%ju:%ju", (uintmax_t)of_stderr.st_dev,
+		 (uintmax_t)of_stderr.st_ino);
+	return strcmp(stream, own) == 0;
+}
+
+/* What a line says, and the same where something else puts our name before it. */
+struct kind {
+	const char *prefix, *without_name;
+	int priority; /* of syslog(3) */
+};
+
+static const struct kind failure = {"profc: ", "", LOG_ERR};
+static const struct kind warning = {"profc: warning: ", "warning: ", LOG_WARNING};
+static const struct kind note = {"profc: ", "", LOG_NOTICE};
+static const struct kind hint_for_user = {"hint: ", "hint: ", LOG_NOTICE};
+
 /* One line on stderr in one write, so that lines of several processes do not mix. */
-static void print_line(const char *prefix, const char *text)
+static void print_line(const struct kind *kind, const char *text)
 {
 	struct buf line = {0};
 
-	buf_append_str(&line, prefix);
+	if (is_journal())
+		buf_printf(&line, "<%d>%s", kind->priority, kind->without_name);
+	else
+		buf_append_str(&line, kind->prefix);
 	escape_terminal(&line, text);
 	buf_append_byte(&line, '\n');
 	fwrite(line.bytes, 1, line.nr_bytes, stderr);
@@ -30,20 +65,20 @@ void print_err(const struct err *err)
 {
 	const char *hint = err_advice(err);
 
-	print_line("profc: ", err->what);
+	print_line(&failure, err->what);
 	if (*hint)
-		print_line("hint: ", hint);
+		print_line(&hint_for_user, hint);
 }
 
-static void print_formatted(const char *prefix, const char *format, va_list args)
+static void print_formatted(const struct kind *kind, const char *format, va_list args)
 	__attribute__((format(printf, 2, 0)));
 
-static void print_formatted(const char *prefix, const char *format, va_list args)
+static void print_formatted(const struct kind *kind, const char *format, va_list args)
 {
 	char text[1024];
 
 	vsnprintf(text, sizeof(text), format, args);
-	print_line(prefix, text);
+	print_line(kind, text);
 }
 
 void print_warning(const char *format, ...)
@@ -51,7 +86,7 @@ void print_warning(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	print_formatted("profc: warning: ", format, args);
+	print_formatted(&warning, format, args);
 	va_end(args);
 }
 
@@ -60,7 +95,7 @@ void print_note(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	print_formatted("profc: ", format, args);
+	print_formatted(&note, format, args);
 	va_end(args);
 }
 
@@ -69,7 +104,7 @@ void print_hint(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	print_formatted("hint: ", format, args);
+	print_formatted(&hint_for_user, format, args);
 	va_end(args);
 }
 
@@ -138,14 +173,14 @@ int fail_or_usage_error(const struct command *command, const struct err *err)
 int flush_stdout(struct sink *sink)
 {
 	struct err err = ERR_INIT;
-	int failure = sink_flush(sink);
+	int outcome = sink_flush(sink);
 
 	sink_release(sink);
-	if (!failure)
+	if (!outcome)
 		return EXIT_DONE;
-	if (failure == EPIPE)
+	if (outcome == EPIPE)
 		return EXIT_CANNOT;
-	errno = failure;
+	errno = outcome;
 	err_sys(&err, "cannot write standard output");
 	return fail_with(&err);
 }

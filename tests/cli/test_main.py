@@ -4,6 +4,7 @@
 import os
 import re
 import subprocess
+import tempfile
 import unittest
 
 from paths import PROFC
@@ -106,6 +107,19 @@ class Slips(unittest.TestCase):
     def test_a_hostile_word_is_escaped(self):
         done = profc("a\x1b]0;b\x07\nc", status=2)
         self.assertEqual(done.stderr.splitlines()[0], r"profc: unknown command 'a\x1b]0;b\x07\nc'")
+
+    def test_the_journal_has_a_priority_instead_of_the_name(self):
+        with tempfile.TemporaryFile("w+") as journal:
+            of_journal = os.fstat(journal.fileno())
+            for stream in (f"{of_journal.st_dev}:{of_journal.st_ino}", "8:1", ""):
+                subprocess.run([PROFC, "reprot"], stderr=journal, check=False,
+                               env={**os.environ, "JOURNAL_STREAM": stream})
+            journal.seek(0)
+            lines = journal.read().splitlines()
+        self.assertEqual(lines[0], "<3>unknown command 'reprot'")
+        self.assertRegex(lines[1], "^<5>hint: ")
+        self.assertEqual(lines[2], "profc: unknown command 'reprot'")
+        self.assertEqual(lines[2:4], lines[4:6])
 
 
 class StandardOutput(unittest.TestCase):
