@@ -29,6 +29,13 @@ static bool refresh(struct map_watch *watch, struct space *space)
 	return status == 0;
 }
 
+/* As above, for a walk that shows the map to be old. */
+static bool renew(struct map_watch *watch, struct space *space)
+{
+	watch->calm_since_ns = 0;
+	return refresh(watch, space);
+}
+
 static int open_maps(const struct space *space)
 {
 	return proc_open_task_file(space_pid(space), space_pid(space), "maps");
@@ -95,7 +102,7 @@ static bool renew_if_replaced(struct map_watch *watch, struct space *space,
 			      const struct message_sample *sample, const struct unwind_walk *walk)
 {
 	return !watch->is_gone && is_restless(watch, space) && is_outdated(space, sample, walk) &&
-	       refresh(watch, space);
+	       renew(watch, space);
 }
 
 #define FILES_ASKED_FOR 4
@@ -136,7 +143,7 @@ static bool renew_if_doubtful(struct map_watch *watch, struct space *space,
 {
 	return !watch->is_gone &&
 	       (is_of_old_file(modules, sample, walk) || is_of_doubtful_code(space, walk)) &&
-	       refresh(watch, space);
+	       renew(watch, space);
 }
 
 /* Just-in-time compilers map memory all the time: is there code where the walk left the map? */
@@ -164,7 +171,7 @@ static bool renew_if_left(struct map_watch *watch, struct space *space,
 
 	if (watch->is_gone || (now_ns < watch->refresh_again_ns && !is_mapped_by_now(space, walk)))
 		return false;
-	if (refresh(watch, space) && space_generation(space) != generation) {
+	if (renew(watch, space) && space_generation(space) != generation) {
 		watch->refresh_pause_ns = 0;
 		return true;
 	}
@@ -190,10 +197,33 @@ static bool renew_if_left(struct map_watch *watch, struct space *space,
  */
 #define WHOLE_PAUSE_PER_READING 5000
 
+/*
+ * Code that has not changed for long is asked about the more rarely: after a minute once a second.
+ * The sampler asks about that in which threads run all the same (sampler/code_places.c).
+ */
+#define CALM_PART	64
+#define LONGEST_CALM_NS NS_PER_SEC
+
+static uint64_t calm_pause_ns(struct map_watch *watch, uint64_t now_ns)
+{
+	if (!watch->calm_since_ns)
+		watch->calm_since_ns = now_ns;
+	return min_u64((now_ns - watch->calm_since_ns) / CALM_PART, LONGEST_CALM_NS);
+}
+
+static bool has_other_code(struct map_watch *watch, const struct space *space)
+{
+	bool has_other = !space_has_same_code(space);
+
+	if (has_other)
+		watch->calm_since_ns = 0;
+	return has_other;
+}
+
 void maps_watch(struct map_watch *watch, struct space *space, size_t nr_watched)
 {
 	uint64_t now_ns = clock_monotonic_ns();
-	uint64_t began_ns, cpu_ns;
+	uint64_t began_ns, cpu_ns, pause_ns;
 	bool reads_whole;
 
 	if (watch->is_gone || now_ns < watch->watch_again_ns)
@@ -201,14 +231,14 @@ void maps_watch(struct map_watch *watch, struct space *space, size_t nr_watched)
 	began_ns = clock_thread_cpu_ns();
 	/* The first walk comes right after the map was read. */
 	reads_whole = watch->watch_again_ns &&
-		      (now_ns >= watch->read_whole_again_ns || !space_has_same_code(space));
+		      (has_other_code(watch, space) || now_ns >= watch->read_whole_again_ns);
 	if (reads_whole)
 		refresh(watch, space);
 	cpu_ns = (clock_thread_cpu_ns() - began_ns) * nr_watched;
 	if (reads_whole)
 		watch->read_whole_again_ns = now_ns + cpu_ns * WHOLE_PAUSE_PER_READING;
-	watch->watch_again_ns =
-		now_ns + max_u64(cpu_ns * WATCH_PAUSE_PER_READING, SHORTEST_WATCH_PAUSE_NS);
+	pause_ns = max_u64(cpu_ns * WATCH_PAUSE_PER_READING, SHORTEST_WATCH_PAUSE_NS);
+	watch->watch_again_ns = now_ns + max_u64(pause_ns, calm_pause_ns(watch, now_ns));
 }
 
 /* --- walks --- */

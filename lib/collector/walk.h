@@ -30,6 +30,7 @@ struct map_watch {
 	uint64_t refresh_pause_ns;
 	uint64_t watch_again_ns;      /* not before: check whether the map is still right */
 	uint64_t read_whole_again_ns; /* before this, a question about its code is enough */
+	uint64_t calm_since_ns;	      /* no code was seen to change since; 0: it was just now */
 	uint64_t restless_until_ns;   /* libraries have changed places */
 	uint32_t nr_replaced;	      /* space_nr_replaced(), as of the last walk */
 	bool is_gone;	/* the process or its program is gone: there is no map to read */
