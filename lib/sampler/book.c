@@ -544,6 +544,7 @@ static void process_gone(void *context, struct roster_process *roster)
 	proc_cpu_split_add(&sampler->session->ended_split, &message->body.process.split);
 	collector_publish(sampler->collector, message);
 	due_queue_remove(&sampler->clocks.due, &process->due);
+	sampler->clocks.nr_watched -= process->cpu.clock.is_watched;
 	process_clock_release(&process->cpu.clock);
 	free(process->places);
 	free(process->advances);

@@ -61,23 +61,32 @@ static bool hides_time(const struct sampler *sampler, struct sampled_process *pr
 		       min_u64(process->nr_active, sampler->session->nr_cpus) * READ_APART_NS;
 }
 
+/* False: the kernel permits no timer. */
+static bool watch(struct sampler *sampler, struct sampled_process *process)
+{
+	struct process_clock *clock = &process->cpu.clock;
+	bool was_watched = clock->is_watched;
+	bool is_watched = process_clock_watch(clock, process->roster->pid, process->cpu.latest_ns);
+
+	sampler->clocks.nr_watched += is_watched && !was_watched;
+	return is_watched;
+}
+
 /*
  * Reading clocks of processes that do nothing takes less than a hundredth of a CPU; at a low
  * frequency less: few ticks could sample what is found. A process that is watched is found at the
  * first tick of the kernel in which it runs, and only its shorter runs are left to be found here.
  */
-static uint64_t clock_pause_ns(const struct sampler *sampler, struct sampled_process *process,
+static uint64_t clock_pause_ns(struct sampler *sampler, struct sampled_process *process,
 			       uint64_t quiet_ns)
 {
-	struct process_cpu *cpu = &process->cpu;
 	uint64_t each_ns =
 		max_u64(CLOCK_EACH_NS, sampler->governor.base_period_ns / CLOCK_EACH_PART);
 
 	uint64_t all_ns = sampler->clocks.due.nr * each_ns;
 
 	if (quiet_ns / SLEEP_PART > SHORTEST_CLOCK_NS + all_ns && sampler->clocks.alarms.fd >= 0 &&
-	    sampler->clocks.due.nr <= sampler->clocks.alarms.most &&
-	    process_clock_watch(&cpu->clock, process->roster->pid, cpu->latest_ns))
+	    sampler->clocks.due.nr <= sampler->clocks.alarms.most && watch(sampler, process))
 		all_ns *= WATCHED_PAUSES;
 	return min_u64(quiet_ns / SLEEP_PART, SHORTEST_CLOCK_NS + all_ns);
 }
@@ -158,6 +167,8 @@ void process_clocks_heed(struct sampler *sampler)
 	pid_t pids[ALARMS_AT_ONCE];
 	size_t nr;
 
+	if (!sampler->clocks.nr_watched)
+		return; /* alarms of processes that have ended can wait */
 	do {
 		nr = clock_alarms_take(&sampler->clocks.alarms, pids, ALARMS_AT_ONCE);
 		for (size_t i = 0; i < nr; i++) {
@@ -168,6 +179,7 @@ void process_clocks_heed(struct sampler *sampler)
 			if (!record || !record->cpu.clock.is_watched)
 				continue; /* the alarm of one that has ended */
 			process_clock_expired(&record->cpu.clock);
+			sampler->clocks.nr_watched--;
 			check_process(sampler, record);
 		}
 	} while (nr == ALARMS_AT_ONCE);

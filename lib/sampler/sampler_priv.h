@@ -55,7 +55,8 @@ struct tick {
 /* When the clocks of processes are read. */
 struct clocks_of_processes {
 	struct due_queue due;
-	struct clock_alarms alarms; /* of those that are watched, until they run */
+	struct clock_alarms alarms; /* of those that are watched, until they run; */
+	size_t nr_watched;	    /* so many */
 };
 
 struct sampler {
