@@ -161,14 +161,15 @@ static bool is_far(const struct heap_ring *ring, uint64_t position)
  */
 static void give_back(const struct heap_ring *ring)
 {
-	uint64_t start = ring->released & (ring->nr_bytes - 1);
-	uint64_t end = min_u64(start + (ring->tail - ring->released), ring->nr_bytes);
+	uint64_t first = ring->released & (ring->nr_bytes - 1);
+	uint64_t last = min_u64(first + (ring->tail - ring->released), ring->nr_bytes);
+	/* The ring begins amid a page, where pages are larger than 4 KiB. */
+	uint64_t start = page_align((uintptr_t)ring->bytes + first);
+	uint64_t end = page_start((uintptr_t)ring->bytes + last);
 
-	start = page_align(start);
-	end = page_start(end);
 	/* If it fails the ring only stays larger. */
 	if (end > start)
-		madvise(ring->bytes + start, end - start, MADV_REMOVE);
+		madvise((void *)(uintptr_t)start, end - start, MADV_REMOVE);
 }
 
 static void release(struct heap_ring *ring)

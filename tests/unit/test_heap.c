@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "heap/heap_answer.h"
@@ -30,7 +31,7 @@
 #include "proc/target_memory.h"
 #include "tests/unit/unit.h"
 
-#define PAGE	   4096
+#define PAGE	   4096 /* as the blob knows it; those of the kernel may be larger */
 #define CODE_BYTES (16 * PAGE)
 #if defined(__clang__)
 #define OWN __attribute__((noinline, aligned(64), section("own_allocator")))
@@ -369,10 +370,8 @@ struct fixture {
 
 static void write_code(const struct patch *patch, const uint8_t *bytes)
 {
-	uint64_t page = patch->address & ~(uint64_t)(PAGE - 1);
-
-	assert_int_equal(mprotect((void *)(uintptr_t)page, (size_t)2 * PAGE,
-				  PROT_READ | PROT_WRITE | PROT_EXEC),
+	assert_int_equal(mprotect((void *)(uintptr_t)page_start(patch->address),
+				  (size_t)(2 * page_bytes()), PROT_READ | PROT_WRITE | PROT_EXEC),
 			 0);
 	memcpy((void *)(uintptr_t)patch->address, bytes, patch->nr_bytes);
 	__builtin___clear_cache((char *)(uintptr_t)patch->address,
@@ -383,8 +382,8 @@ static void write_code(const struct patch *patch, const uint8_t *bytes)
 static void *map_near(size_t nr_bytes)
 {
 	static uintptr_t nr_made;
-	uintptr_t functions_at = (uintptr_t)__start_own_allocator & ~(uintptr_t)(PAGE - 1);
-	uintptr_t wish = functions_at - nr_bytes - (16 << 20) - nr_made++ % 256 * 2 * CODE_BYTES;
+	uintptr_t wish = page_start((uintptr_t)__start_own_allocator - nr_bytes - (16 << 20) -
+				    nr_made++ % 256 * 2 * CODE_BYTES);
 	void *at = mmap((void *)wish, nr_bytes, PROT_READ | PROT_WRITE | PROT_EXEC,
 			MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 

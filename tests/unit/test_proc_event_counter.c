@@ -9,12 +9,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/err.h"
 #include "proc/event_counter.h"
 #include "proc/kernel_counters.h"
 #include "tests/unit/unit.h"
 
-#define PAGE  4096u
+#define PAGE  page_bytes()
 #define PAGES 300
 
 static const struct event instructions = {PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, false};

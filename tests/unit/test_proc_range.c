@@ -4,10 +4,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "proc/range.h"
 #include "tests/unit/unit.h"
 
-#define PAGE 4096u
+#define PAGE page_bytes()
 
 /* Three pages, of which the middle one is a mapping of its own. */
 static uint8_t *map_three(void)

@@ -3,10 +3,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "proc/target_memory.h"
 #include "tests/unit/unit.h"
 
-#define PAGE 4096u
+#define PAGE	 page_bytes()
+#define PAGE_MAX 65536
 
 static uint8_t *map(size_t nr_pages, int fd)
 {
@@ -21,14 +23,14 @@ TEST(target_memory, reads_what_is_there_and_what_is_not_touched)
 {
 	struct target_memory *memory = target_memory_open(getpid(), NULL);
 	uint8_t *pages = map(3, -1);
-	uint8_t bytes[3 * PAGE];
+	static uint8_t bytes[3 * PAGE_MAX];
 
 	assert_non_null(memory);
 	pages[PAGE] = 7; /* between pages that are not there */
 	memset(bytes, 1, sizeof(bytes));
-	assert_true(target_memory_get(memory, (uintptr_t)pages, bytes, sizeof(bytes)));
+	assert_true(target_memory_get(memory, (uintptr_t)pages, bytes, 3 * PAGE));
 	assert_true(bytes[0] == 0 && bytes[PAGE] == 7 && bytes[3 * PAGE - 1] == 0);
-	assert_true(target_memory_is_ready(memory, (uintptr_t)pages, sizeof(bytes)));
+	assert_true(target_memory_is_ready(memory, (uintptr_t)pages, 3 * PAGE));
 	munmap(pages, 3 * PAGE);
 	target_memory_close(memory);
 }
@@ -37,7 +39,7 @@ TEST(target_memory, ends_where_nothing_is_mapped)
 {
 	struct target_memory *memory = target_memory_open(getpid(), NULL);
 	uint8_t *pages = map(3, -1);
-	uint8_t bytes[3 * PAGE];
+	static uint8_t bytes[3 * PAGE_MAX];
 	uint64_t word;
 
 	munmap(pages + 2 * PAGE, PAGE);

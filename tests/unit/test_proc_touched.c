@@ -2,11 +2,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "proc/read.h"
 #include "proc/touched.h"
 #include "tests/unit/unit.h"
 
-#define PAGE	 4096u
+#define PAGE	 page_bytes()
 #define RESERVED (UINT64_C(1) << 40)
 #define MIDDLE	 (RESERVED / 2)
 

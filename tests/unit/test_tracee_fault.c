@@ -10,11 +10,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "tests/unit/unit.h"
 #include "tracee/machine.h"
 #include "tracee/tracee.h"
 
-#define PAGE_BYTES 4096
+#define PAGE_BYTES page_bytes()
 
 /* A stopped child with two pages of "code": the first is there, the second is to be served. */
 struct child {
