@@ -12,7 +12,9 @@
 #include "cmd/search_path.h"
 #include "cmd/symbol_options.h"
 #include "heap/heap_request.h"
+#include "heap/heap_ring.h"
 #include "naming/naming.h"
+#include "patch/patch.h"
 #include "probe/prober.h"
 #include "profile/asked_names.h"
 #include "roster/attached.h"
@@ -37,6 +39,8 @@ static int add_all(struct naming *naming, const struct count_options *options, s
 	int status = 0;
 
 	naming_set_within(naming, options->within);
+	if (options->spans)
+		naming_set_spans(naming, options->spans);
 	for (size_t i = 0; i < options->functions.nr && status == 0; i++) {
 		status = naming_add_functions(naming, options->functions.values[i], err);
 		if (status < 0)
@@ -57,6 +61,22 @@ static int add_all(struct naming *naming, const struct count_options *options, s
 	for (size_t i = 0; i < options->lines.nr; i++)
 		naming_add_file(naming, options->lines.values[i]);
 	return status;
+}
+
+static int check_spans(const struct count_options *options, struct err *err)
+{
+	if (!options->spans)
+		return 0;
+	if (options->within)
+		return err_set(err, ERR_INVALID, "--spans cannot be combined with --within");
+	if (!PATCH_HAS_SPANS)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "--spans: calls cannot be timed on this kind of processor yet");
+	if (!heap_ring_has_cycles())
+		return err_set(err, ERR_UNSUPPORTED,
+			       "--spans: the processor has no clock that runs evenly (invariant "
+			       "TSC)");
+	return 0;
 }
 
 static int refuse_nothing(struct err *err)
@@ -89,6 +109,8 @@ int counting_new(const struct count_options *options, struct symbol_options symb
 	int status;
 
 	*counting = NULL;
+	if (check_spans(options, err) < 0)
+		return err->code;
 	made = xcalloc(1, sizeof(*made));
 	return_large_memory();
 	symbols.debuginfod = false; /* a command or a user waits meanwhile */
@@ -109,7 +131,8 @@ int counting_new(const struct count_options *options, struct symbol_options symb
 								 .context = made->naming,
 								 .heap = heap,
 								 .max_places = options->max,
-								 .has_gate = options->within});
+								 .has_gate = options->within,
+								 .has_span = options->spans});
 	*counting = made;
 	return 0;
 }

@@ -94,7 +94,7 @@ bool recording_is_empty(const struct record_options *options, const struct recor
 	const struct profile *profile = recorded->profile;
 	const struct profile_probes *probes = &profile->probes;
 	/* That functions were never called is a result, too, if counting has begun. */
-	bool has_counted = (probes->nr_counts || profile_has_heap(profile)) &&
+	bool has_counted = (probes->nr_counts || profile->spans.nr || profile_has_heap(profile)) &&
 			   !ended_in_delay(options, profile) && !recorded->ended_paused;
 
 	for (size_t i = 0; i < probes->nr_counts && !has_counted; i++)
@@ -113,6 +113,8 @@ static const char *words_of_view(const struct count_options *count, const struct
 
 	if (recorded->profile->heap.nr_allocations)
 		return count->reachable ? "report --leaks --reachable" : "report --leaks";
+	if (recorded->profile->spans.nr)
+		return "report --spans";
 	if (has_cpu && recorded->result.cpu_ns >= MEASURABLE_NS)
 		return "report";
 	if (recorded->profile->probes.nr_counts)

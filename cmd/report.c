@@ -23,6 +23,7 @@
 #include "cmd/filter_options.h"
 #include "cmd/pager.h"
 #include "cmd/profile_options.h"
+#include "cmd/report_spans.h"
 #include "cmd/trigger_hint.h"
 #include "cmd/view_options.h"
 #include "cmd/weighed.h"
@@ -51,7 +52,7 @@ struct report_args {
 	struct flat_keys keys; /* what `by` says */
 	uint64_t limit, max_depth;
 	double min_percent; /* or NOT_GIVEN */
-	bool tree, counts, leaks, reachable, json, csv, no_inline;
+	bool tree, counts, leaks, spans, reachable, json, csv, no_inline;
 	uint64_t min_age_ns;
 	struct option_list source_paths;
 	struct filter_options filter;
@@ -118,6 +119,10 @@ static const struct option_row rows[] = {
 	 .offset = AT(leaks),
 	 .help = "memory that was not freed, by stack: how much, whose, since when, and its "
 		 "growth"},
+	{.type = OPTION_FLAG,
+	 .name = "spans",
+	 .offset = AT(spans),
+	 .help = "how long the calls took that record --spans has timed"},
 	{.type = OPTION_FLAG,
 	 .name = "reachable",
 	 .offset = AT(reachable),
@@ -226,6 +231,10 @@ static int check_combination(const struct report_args *args, struct err *err)
 	if ((args->min_age_ns || args->reachable) && !args->leaks)
 		return err_set(err, ERR_INVALID, "--%s needs --leaks",
 			       args->reachable ? "reachable" : "min-age");
+	if (args->spans && (nr_trees || args->leaks || args->by || args->csv || args->sort ||
+			    args->columns || args->metric != NOT_GIVEN))
+		return err_set(err, ERR_INVALID,
+			       "--spans can be combined with -i, --json and --unit only");
 	if (args->counts && !args->tree)
 		return err_set(err, ERR_INVALID, "--counts needs --tree");
 	return args->leaks ? check_leaks(args, err) : check_memory(args, err);
@@ -660,6 +669,8 @@ static int run_report(const struct command *self, int argc, char **argv)
 
 	if (parse(&args, argc, argv, &err) || make_request(&args, &request, &err)) {
 		status = usage_error(self, &err);
+	} else if (args.spans) {
+		status = report_spans(args.input, &args.view, args.json);
 	} else {
 		const struct report_form form = form_of(&args);
 

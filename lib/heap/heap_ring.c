@@ -19,8 +19,7 @@ bool heap_ring_has_cycles(void)
 	return machine_has_clock();
 }
 
-/* The least disturbed of a few readings of both clocks. */
-static struct heap_moment moment(void)
+struct heap_moment heap_moment_now(void)
 {
 	struct heap_moment best = {0};
 	uint64_t shortest = UINT64_MAX;
@@ -43,7 +42,7 @@ static struct heap_moment moment(void)
 
 static void look_at_clocks(struct heap_ring *ring)
 {
-	struct heap_moment now = moment();
+	struct heap_moment now = heap_moment_now();
 
 	if (now.ns - ring->latter.ns >= MOMENTS_NS)
 		ring->former = ring->latter;
@@ -90,7 +89,7 @@ static bool note_time(struct heap_ring *ring, uint64_t time)
 	ns = time_ns_of(ring, time);
 	if (!is_of_our_time(ring, ns)) {
 		/* While a machine sleeps the clock of its processor may restart. */
-		ring->former = ring->latter = moment();
+		ring->former = ring->latter = heap_moment_now();
 		if (ring->has_cycles || !is_of_our_time(ring, ns))
 			return false;
 	}
@@ -113,7 +112,7 @@ void heap_ring_init(struct heap_ring *ring, struct heap_shared *shared,
 		ring->bytes = ring->all->ring;
 		ring->nr_bytes = HEAP_ALL_RING_BYTES;
 	}
-	ring->former = moment();
+	ring->former = heap_moment_now();
 	ring->latter = ring->former;
 	ring->time_ns = ring->begun_ns = ring->latter.ns;
 	/* The process may have written to it by now. */

@@ -18,6 +18,9 @@ struct heap_moment {
 	uint64_t cycles, ns;
 };
 
+/* The least disturbed of a few readings of both clocks. */
+struct heap_moment heap_moment_now(void);
+
 /* heap_answer(): which questions are answered, and when it will answer more. */
 struct heap_answers {
 	uint64_t stacks_asked, writable_missed, places_missed;

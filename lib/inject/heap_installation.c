@@ -346,26 +346,36 @@ static int32_t find_ids(const struct thread_data *threads, size_t nr)
 }
 
 /* In another PID namespace only the main thread's id in that namespace is known. */
-void heap_find_ids(const struct heap_ring *ring, const struct stopped *stopped,
-		   struct target_memory *memory)
+int32_t heap_find_id_at(const struct stopped *stopped, pid_t own_pid, struct target_memory *memory,
+			uint64_t *main_data)
 {
 	struct thread_data *threads = xcalloc(THREADS_MAX, sizeof(*threads));
-	uint64_t main_data = 0;
+	int32_t found;
 	size_t nr = 0;
 
 	for (size_t i = 0; i < stopped->nr && nr < THREADS_MAX; i++) {
 		uint64_t at = stopped_thread_pointer(&stopped->threads[i]);
 		bool is_main = stopped->threads[i].tid == stopped->pid;
 
-		if (!at || (!is_main && ring->owner_pid != stopped->pid))
+		if (!at || (!is_main && own_pid != stopped->pid))
 			continue;
-		if (is_main)
-			main_data = at;
-		threads[nr].tid = is_main ? ring->owner_pid : stopped->threads[i].tid;
+		if (is_main && main_data)
+			*main_data = at;
+		threads[nr].tid = is_main ? own_pid : stopped->threads[i].tid;
 		read_data(&threads[nr++], at, memory);
 	}
-	heap_answer_ids(ring, memory, find_ids(threads, nr), main_data);
+	found = find_ids(threads, nr);
 	free(threads);
+	return found;
+}
+
+void heap_find_ids(const struct heap_ring *ring, const struct stopped *stopped,
+		   struct target_memory *memory)
+{
+	uint64_t main_data = 0;
+	int32_t at = heap_find_id_at(stopped, ring->owner_pid, memory, &main_data);
+
+	heap_answer_ids(ring, memory, at, main_data);
 }
 
 /* -- removal -- */

@@ -69,7 +69,14 @@ void heap_draft_rules(const struct heap_draft *draft, const struct heap_options 
 /* Fill in the shared and the private memory, before any probe leads there. */
 void heap_draft_share(struct heap_ring *ring, const struct heap_options *options, pid_t pid,
 		      struct target_memory *memory);
-/* Find where threads keep their ids in their data, from the threads of a stopped process. */
+/*
+ * Where threads keep their ids in their data, from the threads of a stopped process, whose id in
+ * its own PID namespace is own_pid; 0: not known. *main_data is set if its main thread is stopped,
+ * and may be NULL.
+ */
+int32_t heap_find_id_at(const struct stopped *stopped, pid_t own_pid, struct target_memory *memory,
+			uint64_t *main_data);
+/* Tell the blob. */
 void heap_find_ids(const struct heap_ring *ring, const struct stopped *stopped,
 		   struct target_memory *memory);
 

@@ -61,7 +61,7 @@ struct draft {
 	size_t nr_requests;
 	struct probe_gate *gate;		 /* NULL: there is none */
 	const struct heap_options *heap_options; /* or NULL */
-	bool has_heap_before;
+	bool has_heap_before, has_span;
 	struct heap_draft heap;
 	struct region_plan plan;
 	size_t first_of_part[REGION_PARTS_MAX + 1]; /* indexes of requests */
@@ -96,7 +96,7 @@ static uint64_t code_room(const struct draft *draft, size_t first, size_t end)
 
 	for (size_t i = first; i < end; i++)
 		nr_bytes += probe_is_of_heap(&draft->requests[i]) ? HEAP_THUNK_ROOM_BYTES
-			    : draft->gate			  ? GATED_ROOM_BYTES
+			    : draft->gate || draft->has_span	  ? GATED_ROOM_BYTES
 								  : THUNK_ROOM_BYTES;
 	return page_align(nr_bytes);
 }
@@ -197,6 +197,8 @@ static enum patch_outcome draw(struct draft *draft, struct probe_request *reques
 		return PATCH_UNLOADED;
 	if (differs_from_file(request, bytes, nr))
 		return PATCH_DIFFERS_FROM_FILE;
+	if (draft->has_span && !counter->owners)
+		return PATCH_NO_ROOM;
 	if (request->is_exit)
 		return nr < request->nr_bytes
 			       ? PATCH_UNKNOWN_CODE
@@ -245,12 +247,15 @@ static int check_gate(const struct draft *draft, struct err *err)
 {
 	for (size_t i = 0; i < draft->nr_requests; i++) {
 		const struct probe_request *request = &draft->requests[i];
-		bool is_of_gate = request->is_exit || request->pass == PATCH_ENTER;
+		bool is_of_gate = request->is_exit || request->pass == PATCH_ENTER ||
+				  request->pass == PATCH_SPAN_BEGIN;
 
 		if (is_of_gate && request->outcome != PATCH_OK)
-			return err_set(err, ERR_INVALID,
-				       "calls inside of the function of --within cannot be "
-				       "counted: at a way %s: %s",
+			return err_set(err, ERR_INVALID, "%s: at a way %s: %s",
+				       draft->has_span
+					       ? "calls of the function of --spans cannot be timed"
+					       : "calls inside of the function of --within cannot "
+						 "be counted",
 				       request->is_exit ? "out of it" : "into it",
 				       patch_outcome_text(request->outcome));
 	}
@@ -293,6 +298,9 @@ static void draw_part(struct draft *draft, uint32_t part)
 		.missed = counters +
 			  region_counter_index(&plan->counters, REGION_MISSED) * sizeof(uint64_t),
 		.owners = plan->counters.nr_own ? &owners : NULL,
+		.span = region_span_offset(&plan->counters),
+		.id_at = counters +
+			 region_counter_index(&plan->counters, REGION_ID_AT) * sizeof(uint64_t),
 	};
 
 	if (plan->has_heap)
@@ -324,6 +332,15 @@ static void draw_part(struct draft *draft, uint32_t part)
 		draft->nr_patches += request->outcome == PATCH_OK;
 	}
 	draft->nr_code_bytes[part] = area.nr_bytes;
+}
+
+static bool has_pass(const struct draft *draft, enum patch_pass pass)
+{
+	for (size_t i = 0; i < draft->nr_requests; i++) {
+		if (draft->requests[i].pass == pass)
+			return true;
+	}
+	return false;
 }
 
 static bool counts_calls(const struct draft *draft)
@@ -379,6 +396,8 @@ static int draw_all(struct draft *draft, enum copies copies, struct err *err)
 				.gate = draft->gate,
 				.heap_options = draft->heap_options,
 				.has_heap_before = draft->has_heap_before,
+				.has_span = has_pass(draft, PATCH_SPAN_BEGIN) ||
+					    has_pass(draft, PATCH_SPAN_LEAVE),
 				.trusts_files = draft->trusts_files,
 				.memory = xcalloc(1, sizeof(*draft->memory))};
 	*draft->memory =
@@ -387,6 +406,11 @@ static int draw_all(struct draft *draft, enum copies copies, struct err *err)
 		return err_set(err, ERR_INVALID,
 			       "calls inside of a function cannot be counted in process %d: its "
 			       "threads have no data of their own yet",
+			       (int)draft->access->pid);
+	if (draft->has_span && copies != COPIES_OF_OWNERS)
+		return err_set(err, ERR_INVALID,
+			       "calls in process %d cannot be timed: its threads have no data of "
+			       "their own, or no memory is free near its code",
 			       (int)draft->access->pid);
 	heap_draft_init(&draft->heap, draft->requests, draft->nr_requests, draft->heap_options,
 			is_sharded);
@@ -397,7 +421,8 @@ static int draw_all(struct draft *draft, enum copies copies, struct err *err)
 	plan->blob_bytes = plan->has_heap ? heap_draft_code_bytes() : 0;
 	plan->gate_bytes = draft->gate && !draft->gate->table ? GATE_BYTES : 0;
 	plan->counters = region_counters_for(draft->nr_requests, is_sharded,
-					     copies == COPIES_OF_OWNERS && counts_calls(draft));
+					     copies == COPIES_OF_OWNERS && counts_calls(draft),
+					     draft->has_span);
 	plan->nr_patches = draft->nr_requests;
 	if (place_parts(draft, err) < 0)
 		return err->code;
@@ -410,7 +435,7 @@ static int draw_all(struct draft *draft, enum copies copies, struct err *err)
 	refuse_incomplete(draft);
 	if (!draft->nr_patches)
 		return err_set(err, ERR_EMPTY, "nothing can be counted");
-	return draft->gate ? check_gate(draft, err) : 0;
+	return draft->gate || draft->has_span ? check_gate(draft, err) : 0;
 }
 
 static bool has_patch_in_sled(const struct draft *draft)
@@ -547,6 +572,17 @@ static bool is_among(const struct region *region, const struct stopped *stopped)
 	return region_is_among(&region->header, region->header.parts[0].address, stopped);
 }
 
+static void note_id_at(const struct installation *installation, const struct stopped *stopped,
+		       struct target_memory *memory)
+{
+	struct proc_status status;
+	pid_t own_pid = proc_read_status(stopped->pid, &status) ? status.ns_pid : stopped->pid;
+	int64_t id_at = heap_find_id_at(stopped, own_pid, memory, NULL);
+
+	region_set_counter(&installation->region, &installation->counters, REGION_ID_AT,
+			   (uint64_t)id_at);
+}
+
 static enum apply_outcome apply(struct installation *installation,
 				const struct probe_access *access, struct probe_cost *cost,
 				struct err *err)
@@ -567,6 +603,8 @@ static enum apply_outcome apply(struct installation *installation,
 	}
 	if (installation->heap.shared)
 		heap_find_ids(&installation->heap, &stopped, access->memory);
+	if (installation->counters.has_span)
+		note_id_at(installation, &stopped, access->memory);
 	if (PATCH_READS_THREAD_DATA && installation->counters.nr_shards > 1 &&
 	    !have_thread_data(&stopped)) {
 		outcome = APPLY_NO_THREAD_DATA;
@@ -672,6 +710,21 @@ void installation_free(struct installation *installation)
 uint64_t installation_count(const struct installation *installation, uint32_t counter)
 {
 	return region_counter(&installation->region, &installation->counters, counter);
+}
+
+bool installation_span(const struct installation *installation, struct patch_span *span,
+		       uint64_t *nr_threads)
+{
+	if (!installation->counters.has_span)
+		return false;
+	*nr_threads = region_span(&installation->region, &installation->counters, span);
+	return true;
+}
+
+void installation_forget_longest(const struct installation *installation)
+{
+	if (installation->counters.has_span)
+		region_forget_longest(&installation->region, &installation->counters);
 }
 
 uint64_t installation_nr_missed(const struct installation *installation)

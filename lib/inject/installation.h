@@ -13,6 +13,7 @@ struct target_memory;
 struct err;
 struct heap_options;
 struct heap_ring;
+struct patch_span;
 struct probe_access;
 struct probe_cost;
 
@@ -36,7 +37,7 @@ struct installation;
  * once. The process runs but for two moments: one thread makes some system calls for us, then all
  * are stopped while the bytes are written. On failure the process is as before. ERR_EMPTY: no probe
  * was possible. ERR_INVALID, with a message: a probe at a way into or out of the gate was not
- * possible.
+ * possible, or its calls cannot be timed.
  */
 int installation_make(struct installation **installation, const struct probe_access *access,
 		      struct probe_request *requests, size_t nr_requests,
@@ -46,7 +47,18 @@ void installation_free(struct installation *installation);
 
 /* Calls since the installation: exact, also after the end of the process. Any thread. */
 uint64_t installation_count(const struct installation *installation, uint32_t counter);
-/* How often a thread that entered the gate found no room in its table. Any thread. */
+/*
+ * The calls of the function that is timed, by all threads, of which there were *nr_threads at most;
+ * false: there is none. As exact as the counts. Any thread.
+ */
+bool installation_span(const struct installation *installation, struct patch_span *span,
+		       uint64_t *nr_threads);
+/* As region_forget_longest(). */
+void installation_forget_longest(const struct installation *installation);
+/*
+ * How often a thread that entered the gate found no room in its table, or began a call that could
+ * not be timed. Any thread.
+ */
 uint64_t installation_nr_missed(const struct installation *installation);
 /*
  * The callee of a counted call: its address, or that of a word with it. False: not known. Any

@@ -24,6 +24,7 @@
 #include "inject/memory_file.h"
 #include "inject/remote.h"
 #include "inject/stopped.h"
+#include "patch/span.h"
 #include "proc/maps.h"
 #include "proc/read.h"
 #include "proc/target_memory.h"
@@ -34,10 +35,13 @@
 /* Processors fetch cache lines in pairs: copies do not share one. */
 #define COPY_LOG2_MIN 7
 
-struct region_counters region_counters_for(uint64_t nr, bool is_sharded, bool is_owned)
+struct region_counters region_counters_for(uint64_t nr, bool is_sharded, bool is_owned,
+					   bool has_span)
 {
-	struct region_counters counters = {.nr = nr, .nr_shards = is_sharded ? SHARDS : 1};
-	uint64_t nr_bytes = (nr + REGION_COUNTER_COUNT) * sizeof(uint64_t);
+	struct region_counters counters = {
+		.nr = nr, .nr_shards = is_sharded ? SHARDS : 1, .has_span = has_span};
+	uint64_t nr_bytes = (nr + REGION_COUNTER_COUNT) * sizeof(uint64_t) +
+			    (has_span ? sizeof(struct patch_span) : 0);
 
 	counters.shard_log2 = COPY_LOG2_MIN;
 	while (UINT64_C(1) << counters.shard_log2 < nr_bytes)
@@ -51,6 +55,11 @@ struct region_counters region_counters_for(uint64_t nr, bool is_sharded, bool is
 uint64_t region_counter_index(const struct region_counters *counters, enum region_counter which)
 {
 	return counters->nr + which;
+}
+
+uint32_t region_span_offset(const struct region_counters *counters)
+{
+	return (uint32_t)((counters->nr + REGION_COUNTER_COUNT) * sizeof(uint64_t));
 }
 
 static uint64_t counters_bytes(const struct region_counters *counters)
@@ -591,27 +600,89 @@ struct heap_shared *region_heap(const struct region *region)
 		       : NULL;
 }
 
+static _Atomic uint64_t *word_of(const struct region *region,
+				 const struct region_counters *counters, uint64_t copy,
+				 uint64_t index)
+{
+	uint8_t *first = region->data + (copy << counters->shard_log2);
+
+	return (_Atomic uint64_t *)(void *)first + index;
+}
+
 static uint64_t counter_in(const struct region *region, const struct region_counters *counters,
 			   uint64_t copy, uint64_t index)
 {
-	const uint8_t *first = region->data + (copy << counters->shard_log2);
-	const _Atomic uint64_t *counter = (const _Atomic uint64_t *)(const void *)first + index;
-
-	return atomic_load_explicit(counter, memory_order_relaxed);
+	return atomic_load_explicit(word_of(region, counters, copy, index), memory_order_relaxed);
 }
 
 /* Copies without an owner yet are not read: that would take memory for them. */
-uint64_t region_counter(const struct region *region, const struct region_counters *counters,
-			uint64_t index)
+static uint64_t nr_used(const struct region *region, const struct region_counters *counters)
 {
 	uint64_t claimed =
 		counter_in(region, counters, 0, region_counter_index(counters, REGION_CLAIMED));
-	uint64_t nr = counters->nr_shards + min_u64(claimed, counters->nr_own);
-	uint64_t sum = 0;
+
+	return counters->nr_shards + min_u64(claimed, counters->nr_own);
+}
+
+uint64_t region_counter(const struct region *region, const struct region_counters *counters,
+			uint64_t index)
+{
+	uint64_t nr = nr_used(region, counters), sum = 0;
 
 	for (uint64_t i = 0; i < nr; i++)
 		sum += counter_in(region, counters, i, index);
 	return sum;
+}
+
+void region_set_counter(const struct region *region, const struct region_counters *counters,
+			enum region_counter which, uint64_t value)
+{
+	uint64_t index = region_counter_index(counters, which);
+
+	atomic_store_explicit(word_of(region, counters, 0, index), value, memory_order_relaxed);
+}
+
+static void read_span(const struct region *region, const struct region_counters *counters,
+		      uint64_t copy, struct patch_span *span)
+{
+	uint64_t words[sizeof(*span) / sizeof(uint64_t)];
+	uint64_t first = region_span_offset(counters) / sizeof(uint64_t);
+
+	for (uint64_t i = 0; i < ARRAY_SIZE(words); i++)
+		words[i] = counter_in(region, counters, copy, first + i);
+	memcpy(span, words, sizeof(*span));
+}
+
+void region_forget_longest(const struct region *region, const struct region_counters *counters)
+{
+	const uint64_t at = region_span_offset(counters) + offsetof(struct patch_span, longest);
+	uint64_t nr = nr_used(region, counters);
+
+	for (uint64_t i = counters->nr_shards; i < nr; i++)
+		atomic_store_explicit(word_of(region, counters, i, at / sizeof(uint64_t)), 0,
+				      memory_order_relaxed);
+}
+
+uint64_t region_span(const struct region *region, const struct region_counters *counters,
+		     struct patch_span *sum)
+{
+	uint64_t nr = nr_used(region, counters);
+	struct patch_span span;
+
+	*sum = (struct patch_span){.nr_begun = 0};
+	for (uint64_t i = counters->nr_shards; i < nr; i++) {
+		read_span(region, counters, i, &span);
+		sum->nr_begun += span.nr_begun;
+		sum->total += span.total;
+		for (size_t k = 0; k < PATCH_SPAN_LENGTHS; k++)
+			sum->nr[k] += span.nr[k];
+		if (span.longest <= sum->longest)
+			continue;
+		sum->longest = span.longest;
+		sum->longest_begin = span.longest_begin;
+		sum->longest_tid = span.longest_tid;
+	}
+	return nr - counters->nr_shards;
 }
 
 /* -- regions that are found -- */

@@ -12,6 +12,7 @@
 struct target_memory;
 struct err;
 struct heap_shared;
+struct patch_span;
 struct remote;
 struct stopped;
 
@@ -89,18 +90,24 @@ struct region_counters {
 	uint32_t nr_shards;  /* a power of two; 1: all threads share one copy */
 	uint32_t nr_own;     /* copies with an owner, after the shards */
 	uint32_t shard_log2; /* log2 of the bytes of a copy */
+	bool has_span;	     /* each copy ends with a struct patch_span */
 };
 
 /* Counters that no probe has. */
 enum region_counter {
 	REGION_MISSED,	/* threads that found no room in the gate's table */
-	REGION_CLAIMED, /* copies with an owner; only in the first shard */
+	REGION_CLAIMED, /* copies with an owner; only in the first shard, as is the next */
+	REGION_ID_AT,	/* where threads have their ids, see patch_counter.id_at */
 	REGION_COUNTER_COUNT,
 };
 
-struct region_counters region_counters_for(uint64_t nr, bool is_sharded, bool is_owned);
+/* Copies with a span need owners. */
+struct region_counters region_counters_for(uint64_t nr, bool is_sharded, bool is_owned,
+					   bool has_span);
 /* The place of such a counter in a copy. */
 uint64_t region_counter_index(const struct region_counters *counters, enum region_counter which);
+/* The offset of the span in a copy. */
+uint32_t region_span_offset(const struct region_counters *counters);
 
 struct region_owner region_own_identity(void);
 /* Read the owner from a memory file's name: REGION_NAME, then the owner. False: another name. */
@@ -165,6 +172,13 @@ bool region_note_kept(uint64_t address, struct target_memory *memory);
 struct heap_shared *region_heap(const struct region *region);
 uint64_t region_counter(const struct region *region, const struct region_counters *counters,
 			uint64_t index);
+void region_set_counter(const struct region *region, const struct region_counters *counters,
+			enum region_counter which, uint64_t value);
+/* From now on the longest of later calls. One that ends at this moment may stay. */
+void region_forget_longest(const struct region *region, const struct region_counters *counters);
+/* The calls of all threads: sums, and the longest one; and how many threads there were at most. */
+uint64_t region_span(const struct region *region, const struct region_counters *counters,
+		     struct patch_span *sum);
 
 /*
  * A region that is found in a process, which may have written to it: is it of this version, and is

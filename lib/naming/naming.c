@@ -131,7 +131,13 @@ void naming_add_file(struct naming *naming, const char *path)
 
 void naming_set_within(struct naming *naming, const char *function)
 {
-	naming->within = function;
+	naming->gate.name = function;
+}
+
+void naming_set_spans(struct naming *naming, const char *function)
+{
+	naming->gate.name = function;
+	naming->gate.is_timed = true;
 }
 
 void naming_add_allocators(struct naming *naming)
@@ -154,7 +160,7 @@ int naming_add_pools(struct naming *naming, const char *text, struct err *err)
 bool naming_is_empty(const struct naming *naming)
 {
 	return !naming->nr_patterns && !naming->nr_calls && !naming->wants_allocators &&
-	       !naming->wants_wrappers;
+	       !naming->wants_wrappers && !naming->gate.is_timed;
 }
 
 bool naming_asks(const void *context, const char *name)
@@ -166,7 +172,7 @@ bool naming_asks(const void *context, const char *name)
 		    regexec(&naming->patterns[i].function, name, 0, NULL, 0) == 0)
 			return true;
 	}
-	return naming->within && strcmp(naming->within, name) == 0;
+	return naming->gate.name && strcmp(naming->gate.name, name) == 0;
 }
 
 static void hint_at_others(const struct naming *naming, const char *command, struct err *err)
@@ -176,6 +182,19 @@ static void hint_at_others(const struct naming *naming, const char *command, str
 	else if (command)
 		err_hint(err, "this is of %s; programs that it executes are searched, too",
 			 command);
+}
+
+static int check_timed(const struct naming *naming, const char *command, struct err *err)
+{
+	if (!naming->gate.is_timed || naming->gate.is_found)
+		return 0;
+	if (naming->gate.nr_inlined)
+		return err_set(err, ERR_NOT_FOUND,
+			       "--spans: '%s' is inlined everywhere, in %u places",
+			       naming->gate.name, naming->gate.nr_inlined);
+	err_set(err, ERR_NOT_FOUND, "--spans: no function is named '%s'", naming->gate.name);
+	hint_at_others(naming, command, err);
+	return ERR_NOT_FOUND;
 }
 
 static int check_pools(const struct naming *naming, const char *command, struct err *err)
@@ -216,6 +235,8 @@ int naming_check(const struct naming *naming, const char *command, struct err *e
 			 "itself?");
 		return ERR_NOT_FOUND;
 	}
+	if (check_timed(naming, command, err) < 0)
+		return ERR_NOT_FOUND;
 	if (check_pools(naming, command, err) < 0)
 		return ERR_NOT_FOUND;
 	/* A program may have the heaps of its pools only. */

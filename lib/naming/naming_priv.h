@@ -26,6 +26,13 @@ struct calls_wanted {
 	bool is_found;
 };
 
+/* A function inside of which calls count, or whose calls are timed. */
+struct gate_wanted {
+	const char *name; /* NULL: there is none */
+	bool is_timed, is_found;
+	unsigned int nr_inlined; /* places where it is inlined, as far as it was not found */
+};
+
 struct naming {
 	struct symbol_options symbols;
 	struct function_pattern *patterns; /* owned */
@@ -34,8 +41,8 @@ struct naming {
 	size_t nr_patterns, cap_patterns, cap_found, cap_modules;
 	struct calls_wanted *calls; /* owned */
 	size_t nr_calls, cap_calls;
-	const char *within; /* a function's name, or NULL */
-	char *nearest;	    /* owned: a name similar to a pattern that was not found; or NULL */
+	struct gate_wanted gate;
+	char *nearest; /* owned: a name similar to a pattern that was not found; or NULL */
 	size_t nr_files;
 	bool wants_allocators, has_allocator;
 	bool wants_wrappers, has_wrappers;

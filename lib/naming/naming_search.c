@@ -198,11 +198,20 @@ static void add_pool_function(const struct search *search, const struct symbol_f
 	}
 }
 
-static void find_pool_function(struct search *search, struct pool_function *pool)
+static void note_nearest(const struct search *search, const char *name)
 {
 	struct naming *naming = search->naming;
+	/* Among the names of several files, any name would be near some. */
+	const char *nearest =
+		naming->nr_files == 1 ? symbol_functions_nearest(search->functions, name) : NULL;
+
+	if (nearest && !naming->nearest)
+		naming->nearest = xstrdup(nearest);
+}
+
+static void find_pool_function(struct search *search, struct pool_function *pool)
+{
 	const struct symbol_function **found;
-	const char *nearest;
 	size_t nr;
 
 	found = symbol_functions_called(search->functions, pool->name, &nr);
@@ -214,10 +223,7 @@ static void find_pool_function(struct search *search, struct pool_function *pool
 		return;
 	if (!pool->nr_inlined)
 		pool->nr_inlined = nr_inlined_only(search, pool->name);
-	nearest = naming->nr_files == 1 ? symbol_functions_nearest(search->functions, pool->name)
-					: NULL;
-	if (nearest && !naming->nearest)
-		naming->nearest = xstrdup(nearest);
+	note_nearest(search, pool->name);
 }
 
 /* gcc inlines the beginning of a function and leaves the rest of it as a function of its own. */
@@ -288,7 +294,6 @@ static void find_pattern(struct search *search, size_t index)
 	const struct function_pattern *pattern = &naming->patterns[index];
 	struct symbol_inlined_function inlined;
 	const struct symbol_function **found;
-	const char *nearest;
 	char reason[96];
 	size_t nr;
 
@@ -309,11 +314,7 @@ static void find_pattern(struct search *search, size_t index)
 		wanted_refuse(search->wanted, inlined.name, reason);
 		return;
 	}
-	/* Among the names of several files, any name would be near some. */
-	nearest = naming->nr_files == 1 ? symbol_functions_nearest(search->functions, pattern->name)
-					: NULL;
-	if (nearest && !naming->nearest)
-		naming->nearest = xstrdup(nearest);
+	note_nearest(search, pattern->name);
 }
 
 static size_t want_written(const struct search *search, const struct call_sites *sites,
@@ -360,7 +361,8 @@ static void find_calls(struct search *search, struct calls_wanted *calls)
 	call_sites_release(&sites);
 }
 
-static void want_named(const struct search *search, const char *name, enum wanted_kind whole)
+/* Returns how many functions there are of this name, with their parts. */
+static size_t want_named(const struct search *search, const char *name, enum wanted_kind whole)
 {
 	const struct symbol_function **found;
 	size_t nr;
@@ -371,6 +373,7 @@ static void want_named(const struct search *search, const char *name, enum wante
 			   found[i]->kind == SYMBOL_FUNCTION_WHOLE ? whole : WANTED_GATE_PART,
 			   found[i]->start, found[i]->end - found[i]->start, name);
 	free(found);
+	return nr;
 }
 
 /* A throwing operator new is not watched itself if it calls an allocation function, which is. */
@@ -563,7 +566,7 @@ static bool is_of_interest(const struct naming *naming, const char *path)
 		if (function_pattern_takes_module(&naming->patterns[i], path))
 			return true;
 	}
-	return naming->nr_calls > 0 || naming->within || naming->wants_allocators ||
+	return naming->nr_calls > 0 || naming->gate.name || naming->wants_allocators ||
 	       naming->wants_wrappers;
 }
 
@@ -571,7 +574,7 @@ static bool is_of_interest(const struct naming *naming, const char *path)
  */
 static bool wants_names(const struct naming *naming)
 {
-	return naming->nr_patterns > 0 || naming->nr_calls > 0 || naming->within ||
+	return naming->nr_patterns > 0 || naming->nr_calls > 0 || naming->gate.name ||
 	       naming->wants_wrappers || naming->pools.nr > 0;
 }
 
@@ -595,6 +598,21 @@ static bool has_nameless(const struct wanted *wanted)
 	return false;
 }
 
+static void find_gate(const struct search *search)
+{
+	struct naming *naming = search->naming;
+
+	if (want_named(search, naming->gate.name, WANTED_GATE_ENTRY) > 0) {
+		naming->gate.is_found = true;
+	} else if (naming->gate.is_timed) {
+		if (!naming->gate.nr_inlined)
+			naming->gate.nr_inlined = nr_inlined_only(search, naming->gate.name);
+		note_nearest(search, naming->gate.name);
+	}
+	/* C++ calls this when an exception is caught, and frames are gone. */
+	want_named(search, "__cxa_begin_catch", WANTED_GATE_NOTICE);
+}
+
 static void find_all(struct search *search)
 {
 	struct naming *naming = search->naming;
@@ -609,11 +627,8 @@ static void find_all(struct search *search)
 		find_pattern(search, i);
 	for (size_t i = 0; i < naming->nr_calls; i++)
 		find_calls(search, &naming->calls[i]);
-	if (naming->within) {
-		want_named(search, naming->within, WANTED_GATE_ENTRY);
-		/* C++ calls this when an exception is caught, and frames are gone. */
-		want_named(search, "__cxa_begin_catch", WANTED_GATE_NOTICE);
-	}
+	if (naming->gate.name)
+		find_gate(search);
 	if (naming->wants_allocators || search->wanted->nr_places)
 		find_cpython_pools(search);
 	if (search->wanted->nr_places)

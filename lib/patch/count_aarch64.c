@@ -311,6 +311,10 @@ void maker_put_count(struct maker *maker, const struct patch_counter *counter)
 	case PATCH_LEAVE:
 		maker_put_leave(maker, counter);
 		break;
+	case PATCH_SPAN_BEGIN:
+	case PATCH_SPAN_END:
+	case PATCH_SPAN_LEAVE:
+		assert(PATCH_HAS_SPANS);
 	}
 }
 

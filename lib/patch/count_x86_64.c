@@ -223,8 +223,7 @@ bool patch_is_in_stub(const struct patch *patch, uint64_t pc, uint64_t link,
 	return true;
 }
 
-/* Saves rax, or rax, rcx and rdx. */
-static void put_push(struct maker *maker, uint8_t nr)
+void maker_put_push(struct maker *maker, uint8_t nr)
 {
 	for (uint8_t i = 0; i < nr; i++) {
 		put(maker, (const uint8_t[]){(uint8_t)(0x50 + i)}, 1);
@@ -232,7 +231,7 @@ static void put_push(struct maker *maker, uint8_t nr)
 	}
 }
 
-static void put_pop(struct maker *maker, uint8_t nr)
+void maker_put_pop(struct maker *maker, uint8_t nr)
 {
 	for (uint8_t i = nr; i > 0; i--) {
 		put(maker, (const uint8_t[]){(uint8_t)(0x58 + i - 1)}, 1);
@@ -251,10 +250,10 @@ static void put_count_of_thread(struct maker *maker, const struct patch_counter 
 
 static void put_count_by_thread(struct maker *maker, const struct patch_counter *counter)
 {
-	put_push(maker, 1);
+	maker_put_push(maker, 1);
 	maker_put_thread(maker, RAX);
 	put_count_of_thread(maker, counter);
-	put_pop(maker, 1);
+	maker_put_pop(maker, 1);
 }
 
 /*
@@ -264,7 +263,7 @@ static void put_find_slot(struct maker *maker, const struct patch_counter *count
 {
 	const uint32_t mask = (GATE_SLOTS - 1) * GATE_SLOT_BYTES;
 
-	put_push(maker, PATCH_MAX_PUSHED);
+	maker_put_push(maker, PATCH_MAX_PUSHED);
 	maker_put_thread(maker, RCX);
 	put(maker, "\x48\x89\xca", 3);		   /* mov %rcx,%rdx */
 	put(maker, "\x48\xc1\xea\x0c", 4);	   /* shr $12,%rdx */
@@ -293,7 +292,7 @@ static void put_count_of_slot(struct maker *maker, const struct patch_counter *c
  * A function that is called from the gate has its return address below that of the gate. The slot
  * of a thread that is inside has the thread's word.
  */
-static void put_count_within(struct maker *maker, const struct patch_counter *counter)
+void maker_put_count_within(struct maker *maker, const struct patch_counter *counter)
 {
 	size_t other, above;
 
@@ -306,14 +305,14 @@ static void put_count_within(struct maker *maker, const struct patch_counter *co
 	put_count_of_slot(maker, counter);
 	jump_to_here(maker, other);
 	jump_to_here(maker, above);
-	put_pop(maker, PATCH_MAX_PUSHED);
+	maker_put_pop(maker, PATCH_MAX_PUSHED);
 }
 
 /*
  * A free slot becomes the thread's. If the thread has the slot already, it is inside, and re-enters
  * deeper; or it left by a path without a probe, and enters from its present place.
  */
-static void put_enter(struct maker *maker, const struct patch_counter *counter)
+void maker_put_enter(struct maker *maker, const struct patch_counter *counter)
 {
 	size_t free_slot, own, missed, inside;
 
@@ -336,7 +335,7 @@ static void put_enter(struct maker *maker, const struct patch_counter *counter)
 	jump_to_here(maker, inside);
 	put_count_of_slot(maker, counter);
 	jump_to_here(maker, missed);
-	put_pop(maker, PATCH_MAX_PUSHED);
+	maker_put_pop(maker, PATCH_MAX_PUSHED);
 }
 
 /* The stack pointer is where the gate was entered, or above: its frame is gone. */
@@ -354,24 +353,11 @@ void maker_put_leave(struct maker *maker, const struct patch_counter *counter)
 	put(maker, "\x48\xc7\x02\x00\x00\x00\x00", 7);	   /* movq $0,(%rdx) */
 	jump_to_here(maker, other);
 	jump_to_here(maker, deeper);
-	put_pop(maker, PATCH_MAX_PUSHED);
+	maker_put_pop(maker, PATCH_MAX_PUSHED);
 }
 
 void maker_put_count(struct maker *maker, const struct patch_counter *counter)
 {
-	switch (counter->pass) {
-	case PATCH_COUNT:
-		break;
-	case PATCH_COUNT_WITHIN:
-		put_count_within(maker, counter);
-		return;
-	case PATCH_ENTER:
-		put_enter(maker, counter);
-		return;
-	case PATCH_LEAVE:
-		maker_put_leave(maker, counter);
-		return;
-	}
 	if (counter->nr_shards > 1) {
 		put_count_by_thread(maker, counter);
 		return;

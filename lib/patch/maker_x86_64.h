@@ -78,24 +78,36 @@ static inline void put_jump_back(struct maker *maker, uint8_t opcode, size_t to)
 	put_displacement(maker, maker->patch.thunk + to);
 }
 
-#define JO  0x70
-#define JB  0x72
-#define JAE 0x73
-#define JE  0x74
-#define JNE 0x75
-#define JA  0x77
-#define JS  0x78
-#define JMP 0xeb
+#define JO    0x70
+#define JB    0x72
+#define JAE   0x73
+#define JE    0x74
+#define JNE   0x75
+#define JA    0x77
+#define JS    0x78
+#define JRCXZ 0xe3
+#define JMP   0xeb
 
 /* Numbers of registers in instructions. */
 enum { RAX = 0, RCX = 1, RDX = 2 };
 
 /* The code of a pass, which leaves all as it was but the flags. */
+void maker_put_pass(struct maker *maker, const struct patch_counter *counter);
+/* That of PATCH_COUNT, PATCH_COUNT_WITHIN, PATCH_ENTER and PATCH_LEAVE, */
 void maker_put_count(struct maker *maker, const struct patch_counter *counter);
+void maker_put_count_within(struct maker *maker, const struct patch_counter *counter);
+void maker_put_enter(struct maker *maker, const struct patch_counter *counter);
+void maker_put_leave(struct maker *maker, const struct patch_counter *counter);
 /* To be put at the end of the thunk; nothing if it has no stub. */
 void maker_put_way_to_stub(struct maker *maker);
-/* The code of PATCH_LEAVE. */
-void maker_put_leave(struct maker *maker, const struct patch_counter *counter);
+/* and of PATCH_SPAN_BEGIN, PATCH_SPAN_END and PATCH_SPAN_LEAVE. */
+void maker_put_span_begin(struct maker *maker, const struct patch_counter *counter);
+void maker_put_span_end(struct maker *maker, const struct patch_counter *counter);
+void maker_put_span_leave(struct maker *maker, const struct patch_counter *counter);
+
+/* Save rax, or the first `nr` of rax, rcx and rdx; and restore them. */
+void maker_put_push(struct maker *maker, uint8_t nr);
+void maker_put_pop(struct maker *maker, uint8_t nr);
 
 /* The thread's own word, at fs:0, into one of the first eight registers. */
 void maker_put_thread(struct maker *maker, unsigned int reg);

@@ -123,6 +123,10 @@ enum patch_pass {
 	PATCH_COUNT_WITHIN, /* passes count of threads that are inside of the gate */
 	PATCH_ENTER,	    /* the thread enters the gate, unless it is inside; each pass counts */
 	PATCH_LEAVE,	    /* not counted: a thread that entered here, or deeper, is outside */
+	/* Each pass counts; calls of the gate are timed, which needs owners (span.h): */
+	PATCH_SPAN_BEGIN,
+	PATCH_SPAN_END,	  /* not counted */
+	PATCH_SPAN_LEAVE, /* likewise: the end of a call that entered here, or deeper, is missed */
 };
 
 /* The copies of all counters with owners, of a process and of the children that it forks. */
@@ -158,13 +162,16 @@ struct patch_counter {
 	uint32_t shard_log2; /* log2 of the bytes of a copy */
 	enum patch_pass pass;
 	uint64_t gate_word; /* except PATCH_COUNT: of a word with the address of the table, */
-	uint64_t missed;    /* and of a counter of threads that found no room in it */
+	uint64_t missed;    /* and of a counter of passes without room in it, or without a copy */
 	/*
 	 * PATCH_LEAVE: where a jump through a register leads is known only when it is made. Not
 	 * needed on x86-64.
 	 */
 	const struct patch_gate *gate;
 	const struct patch_owners *owners; /* NULL: shards are all copies; there are several */
+	/* PATCH_SPAN_*: */
+	uint32_t span;	/* offset of struct patch_span in a copy */
+	uint64_t id_at; /* of a word with the offset of a thread's id in its data; 0: not known */
 };
 
 /*
@@ -234,7 +241,7 @@ bool patch_always_calls(const struct patch *patch, uint64_t call);
  * A probe at a way out of a function, with the instructions before it that have no other way on.
  * The window, five bytes or more, is these, and perhaps padding after the way out, as
  * gate_exits_find() chooses it. `exit_at` is the offset of the return, or jump. The pass is
- * PATCH_LEAVE, unless it is a branch that is not taken.
+ * PATCH_LEAVE or PATCH_SPAN_END, unless it is a branch that is not taken.
  */
 enum patch_outcome patch_exit(struct patch *patch, uint64_t address, const uint8_t *bytes,
 			      size_t nr_bytes, size_t exit_at, struct code_area *area,

@@ -23,4 +23,7 @@
 /* Thunks choose a copy of a counter by tpidr_el0 alone, which every thread has. */
 #define PATCH_READS_THREAD_DATA 0
 
+/* Calls can be timed (span.h). */
+#define PATCH_HAS_SPANS 0
+
 #endif

@@ -26,4 +26,7 @@
  */
 #define PATCH_READS_THREAD_DATA 1
 
+/* Calls can be timed (span.h). */
+#define PATCH_HAS_SPANS 1
+
 #endif

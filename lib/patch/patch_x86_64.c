@@ -425,7 +425,7 @@ static enum patch_outcome make_counting_entry(struct patch *patch,
 
 	begin(&maker, PATCH_ENTRY, function->address + window.start, area);
 	add_step(&maker, maker.patch.address, false);
-	maker_put_count(&maker, counter);
+	maker_put_pass(&maker, counter);
 	outcome = make_entry(&maker, &window, branches);
 	return outcome ? outcome : finish(&maker, area, patch);
 }
@@ -522,7 +522,7 @@ enum patch_outcome patch_call(struct patch *patch, uint64_t address, const uint8
 		return PATCH_NO_FIXED_FORM;
 	begin(&maker, kind_of_call(&call), address, area);
 	add_step(&maker, address, true);
-	maker_put_count(&maker, counter);
+	maker_put_pass(&maker, counter);
 	add_step(&maker, address, true);
 	put_call_target(&maker, &call);
 	write_call(&maker, &call);
@@ -587,7 +587,7 @@ static void put_branch_out(struct maker *maker, const struct original *original,
 	maker->patch.callee_kind = PATCH_CALLEE_DIRECT;
 	maker->patch.callee = original->code.target;
 	add_step(maker, original->address, true);
-	maker_put_leave(maker, counter);
+	maker_put_pass(maker, counter);
 	put_jump(maker, original->code.target);
 }
 
@@ -603,7 +603,7 @@ static enum patch_outcome put_exit(struct maker *maker, const struct original *o
 		return PATCH_OK;
 	}
 	add_step(maker, original->address, false);
-	maker_put_leave(maker, counter);
+	maker_put_pass(maker, counter);
 	if (effect == CODE_EFFECT_JUMP)
 		put_jump(maker, original->code.target);
 	else

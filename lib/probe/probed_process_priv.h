@@ -40,6 +40,8 @@ struct counted_place {
 
 #define NO_ROW UINT32_MAX
 
+struct timed_calls;
+
 /* Probes that were installed in a process together. */
 struct probed {
 	struct installation *installation;
@@ -50,6 +52,7 @@ struct probed {
 	bool is_told;	    /* its refusals are in the profile */
 	/* Totals of allocations: when counting began or was resumed, and counted before that. */
 	struct heap_totals heap_base, heap_counted;
+	struct timed_calls *timed; /* owned; NULL: no calls are timed */
 };
 
 /*

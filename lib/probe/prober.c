@@ -22,6 +22,7 @@
 #include "inject/removal.h"
 #include "overhead/urgency.h"
 #include "probe/prober_priv.h"
+#include "probe/prober_spans_priv.h"
 #include "proc/program.h"
 #include "proc/read.h"
 #include "proc/target_memory.h"
@@ -55,6 +56,7 @@ struct prober *prober_new(const struct prober_options *options)
 	pthread_condattr_t attributes;
 
 	prober->options = *options;
+	prober->sums.begun = heap_moment_now();
 	prober->sums.believed = believed_since(clock_monotonic_ns());
 	prober->sums.heap_mean = options->heap.mean;
 	prober->heap.is_wanted = heap_options_are_set(&options->heap);
@@ -76,6 +78,7 @@ static void release_process(struct probed_process *process)
 	for (size_t i = 0; i < process->nr_probed; i++) {
 		installation_free(process->probed[i].installation);
 		free(process->probed[i].places);
+		free(process->probed[i].timed);
 	}
 	free(process->probed);
 	free(process->mappings);
@@ -203,7 +206,8 @@ static void note_gate_refusal(struct prober *prober, struct probed_process *proc
 {
 	if (err->code != ERR_INVALID)
 		return;
-	err_hint(err, "samples are still taken inside of it");
+	if (prober->options.has_gate)
+		err_hint(err, "samples are still taken inside of it");
 	pthread_mutex_lock(&prober->lock);
 	if (!process->refusal)
 		process->refusal = xstrdup(err->what);
@@ -540,6 +544,10 @@ static void set_counting_calls(struct prober *prober, struct probed *probed, boo
 		probed->from_ns = max_u64(probed->from_ns, now_ns);
 		probed->is_from_start = false;
 	}
+	if (probed->timed && is_counting)
+		timed_calls_skip(probed->timed, probed->installation);
+	else if (probed->timed)
+		timed_calls_keep(probed->timed, probed->installation);
 	for (size_t i = 0; i < probed->nr_places; i++) {
 		struct counted_place *place = &probed->places[i];
 

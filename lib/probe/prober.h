@@ -41,8 +41,9 @@ struct prober_options {
 	/* No names are needed for now: memory for `name` can be released. */
 	void (*forget)(void *context);
 	void *context;
-	size_t max_places;	  /* a process with more is refused */
-	bool has_gate;		  /* calls count only inside of the gate that `find` adds */
+	size_t max_places; /* a process with more is refused */
+	bool has_gate;	   /* calls count only inside of the gate that `find` adds */
+	bool has_span;	   /* or these calls of the gate itself are timed; never with has_gate */
 	struct heap_options heap; /* set if allocations are wanted */
 };
 

@@ -22,6 +22,7 @@
 #include "overhead/urgency.h"
 #include "probe/known_code.h"
 #include "probe/prober_priv.h"
+#include "probe/prober_spans_priv.h"
 #include "proc/maps.h"
 #include "proc/read.h"
 #include "proc/target_memory.h"
@@ -115,6 +116,25 @@ static void add_mapping(struct prober *prober, struct probed_process *process,
 	pthread_mutex_unlock(&prober->lock);
 }
 
+static enum patch_pass pass_of_timed(const struct wanted_place *place)
+{
+	switch (place->kind) {
+	case WANTED_ENTRY:
+	case WANTED_CALL:
+	case WANTED_HEAP:
+	case WANTED_HEAP_WORD:
+		break;
+	case WANTED_GATE_ENTRY:
+		return PATCH_SPAN_BEGIN;
+	case WANTED_GATE_PART: /* its ways out represent it */
+	case WANTED_GATE_EXIT:
+		return PATCH_SPAN_END;
+	case WANTED_GATE_NOTICE:
+		return PATCH_SPAN_LEAVE;
+	}
+	return place->is_gate_entry ? PATCH_SPAN_BEGIN : PATCH_COUNT;
+}
+
 static enum patch_pass pass_of(const struct wanted_place *place, bool has_gate)
 {
 	switch (place->kind) {
@@ -133,6 +153,12 @@ static enum patch_pass pass_of(const struct wanted_place *place, bool has_gate)
 	if (place->is_gate_entry)
 		return PATCH_ENTER;
 	return has_gate ? PATCH_COUNT_WITHIN : PATCH_COUNT;
+}
+
+static enum patch_pass pass_wanted(const struct prober *prober, const struct wanted_place *place)
+{
+	return prober->options.has_span ? pass_of_timed(place)
+					: pass_of(place, prober->options.has_gate);
 }
 
 /* The allocator's functions include the one that ends the process. */
@@ -220,7 +246,7 @@ static void gather(const struct prober *prober, struct gathered *gathered,
 			.is_call = place->kind == WANTED_CALL,
 			.is_exit = place->kind == WANTED_GATE_EXIT,
 			.exit_at = place->exit_at,
-			.pass = pass_of(place, prober->options.has_gate),
+			.pass = pass_wanted(prober, place),
 			.heap = place->heap ? add_heap(gathered, place, mapping, known) : NULL,
 			.file_bytes = known ? known->bytes : NULL,
 			.nr_file_bytes = known ? (uint32_t)known->nr_bytes : 0,
@@ -431,6 +457,8 @@ static void catch_up(const struct prober *prober, struct probed *probed,
 	struct heap_ring *heap =
 		probed->installation ? installation_heap(probed->installation) : NULL;
 
+	if (before.calls && !prober->counting.calls && probed->timed)
+		timed_calls_keep(probed->timed, probed->installation);
 	for (size_t i = 0; before.calls && !prober->counting.calls && i < probed->nr_places; i++) {
 		struct counted_place *place = &probed->places[i];
 
@@ -454,6 +482,7 @@ static void keep(struct prober *prober, struct probed_process *process, struct g
 		.nr_places = gathered->nr,
 		.from_ns = clock_monotonic_ns(),
 		.is_from_start = is_from_start,
+		.timed = timed_calls_new(installation),
 	};
 	catch_up(prober, &process->probed[process->nr_probed - 1], before);
 	/* The options may have changed since. */
@@ -614,7 +643,9 @@ int prober_install(struct prober *prober, struct probed_process *process,
 	is_looked_at = gather_new(prober, process, access->memory, &gathered);
 	if (!is_looked_at)
 		status = err_set(err, ERR_GONE, "process %d has ended", (int)process->pid);
-	else if (gathered.nr)
+	else if (prober->options.has_span) /* else there may be nothing to put in */
+		status = check_gate(process, err);
+	if (status == 0 && gathered.nr)
 		status = install(prober, process, access, &gathered, err);
 	prober_forget_names(prober);
 	pthread_mutex_lock(&prober->lock);

@@ -12,6 +12,7 @@
 #include "mapping/module_file.h"
 #include "probe/prober_priv.h"
 #include "probe/prober_publish_priv.h"
+#include "probe/prober_spans_priv.h"
 #include "proc/memory.h"
 #include "proc/read.h"
 #include "profile/heap.h"
@@ -142,6 +143,62 @@ static void add_refusal(struct publishing *publishing, const struct probed_proce
 						      .function = profile_intern(profile, function),
 						      .module = profile_intern(profile, module),
 						      .reason = profile_intern(profile, reason)});
+}
+
+/* The function that is timed, or the first of several with its name. */
+static const struct counted_place *timed_place(const struct probed *probed)
+{
+	for (size_t i = 0; i < probed->nr_places; i++) {
+		const struct wanted_place *wanted = probed->places[i].wanted;
+
+		if (wanted->kind == WANTED_GATE_ENTRY || wanted->is_gate_entry)
+			return &probed->places[i];
+	}
+	return NULL;
+}
+
+static bool add_span(struct publishing *publishing, const struct probed_process *process,
+		     struct probed *probed, const struct counted_place *place)
+{
+	struct profile *profile = publishing->profile;
+	struct profile_span row = {
+		.process = process->serial,
+		.from_ns = probed->is_from_start ? profile->processes[process->serial].start_ns
+						 : probed->from_ns - min_u64(probed->from_ns,
+									     publishing->start_ns),
+	};
+
+	if (probed->timed->row != NO_ROW)
+		return true;
+	if (!frame_of(publishing, place->file, place->wanted->address, true, &row.where))
+		return false;
+	probed->timed->row = profile_add_span(profile, &row);
+	return true;
+}
+
+static void publish_span(struct publishing *publishing, const struct probed_process *process,
+			 struct probed *probed)
+{
+	struct prober_sums *sums = &publishing->prober->sums;
+	const struct counted_place *place = timed_place(probed);
+	uint64_t to_ns = process->is_gone ? process->gone_ns : publishing->now_ns;
+	const struct timed_calls_told told = {
+		.profile = publishing->profile,
+		.believed = &sums->believed,
+		.begun = &sums->begun,
+		.start_ns = publishing->start_ns,
+		.to_ns = to_ns - min_u64(to_ns, publishing->start_ns),
+		.is_counting = publishing->prober->counting.calls,
+		.is_gone = process->is_gone,
+	};
+
+	if (!place || !add_span(publishing, process, probed, place) ||
+	    timed_calls_tell(probed->timed, probed->installation, &told) || probed->timed->is_told)
+		return;
+	probed->timed->is_told = true;
+	add_refusal(publishing, process, prober_name_of(publishing->prober, place),
+		    place->file->path,
+		    "the process has written to the times of its calls: timed until then");
 }
 
 /* The calls that were counted before stay in the profile. */
@@ -361,6 +418,8 @@ static void publish_process(struct publishing *publishing, struct probed_process
 		struct probed *probed = &process->probed[i];
 
 		tell_refusals(publishing, process, probed);
+		if (probed->timed)
+			publish_span(publishing, process, probed);
 		for (size_t k = 0; k < probed->nr_places; k++) {
 			struct counted_place *place = &probed->places[k];
 
@@ -436,7 +495,7 @@ void prober_publish(struct prober *prober, struct profile *profile, uint64_t sta
 	publish_time_off(&prober->sums, &publishing);
 	if (prober->heap.is_wanted && !heap_ring_has_cycles())
 		profile_set_counter(profile, HEAP_COARSE_TIMES, 1);
-	if (prober->options.has_gate)
+	if (prober->options.has_gate || prober->options.has_span)
 		profile_set_counter(profile, "probe_dropped",
 				    prober->sums.shortfall.nr_missed + shortfall.nr_missed);
 	profile_set_counter(profile, "probe_install_ns", prober->sums.cost.stop_ns);

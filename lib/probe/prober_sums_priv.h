@@ -4,12 +4,14 @@
 
 #include <stdint.h>
 
+#include "heap/heap_ring.h"
 #include "inject/access.h"
 #include "probe/believed.h"
 
 /* Costs of all installations and removals, and losses. */
 struct prober_sums {
 	uint64_t start_ns;	  /* CLOCK_MONOTONIC: time 0 of the profile */
+	struct heap_moment begun; /* both clocks, before the first installation */
 	struct probe_cost cost;	  /* of installing */
 	uint64_t nr_heap_dropped; /* records, as of the last prober_adapt_heap() */
 	uint64_t heap_mean;	  /* as requested */

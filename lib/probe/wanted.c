@@ -215,7 +215,7 @@ static const char *name_of_gate(const struct wanted *wanted)
 	return "";
 }
 
-void wanted_watch_gate(struct wanted *wanted, const struct elf_image *image)
+void wanted_watch_gate(struct wanted *wanted, const struct elf_image *image, bool is_timed)
 {
 	struct gate_code *code = xcalloc(wanted->nr_places + 1, sizeof(*code));
 	size_t nr = read_gate(wanted, image, code);
@@ -229,7 +229,9 @@ void wanted_watch_gate(struct wanted *wanted, const struct elf_image *image)
 	const char *why = gate_exits_find(&search, &exits);
 
 	if (why)
-		wanted->gate_refusal = xasprintf("calls inside of %s cannot be counted: %s",
+		wanted->gate_refusal = xasprintf(is_timed ? "calls of %s cannot be timed: %s"
+							  : "calls inside of %s cannot be counted: "
+							    "%s",
 						 name_of_gate(wanted), why);
 	else
 		add_exits(wanted, &search, &exits);

@@ -80,7 +80,7 @@ struct wanted {
 	size_t nr_refusals, cap_refusals;
 	struct patch_gate_part *gate_parts; /* set by wanted_watch_gate(), if there are ways out */
 	size_t nr_gate_parts;
-	char *gate_refusal; /* for the user: why nothing can be counted within it; or NULL */
+	char *gate_refusal; /* for the user: why it is no gate; or NULL */
 };
 
 /* Make room for so many more places. */
@@ -111,9 +111,9 @@ void wanted_refuse(struct wanted *wanted, const char *name, const char *reason);
 /*
  * Call this once all places and starts are added. It adds the ways out of the gate, which is all of
  * WANTED_GATE_ENTRY and WANTED_GATE_PART. If one cannot be watched, gate_refusal says so, and the
- * gate is dropped.
+ * gate is dropped. `is_timed`: its calls were to be timed, rather than others to be counted in it.
  */
-void wanted_watch_gate(struct wanted *wanted, const struct elf_image *image);
+void wanted_watch_gate(struct wanted *wanted, const struct elf_image *image, bool is_timed);
 /* Was the place asked for, and is it counted? */
 bool wanted_is_counted(const struct wanted_place *place);
 /*

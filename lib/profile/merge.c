@@ -336,6 +336,31 @@ static void take_probes(struct profile *into, const struct source *source)
 	}
 }
 
+static void take_spans(struct profile *into, struct source *source)
+{
+	const struct profile_spans *from = &source->profile->spans;
+	uint32_t *rows = renumbering_begin(&source->map, source->profile, RECORD_SPANS);
+
+	for (size_t i = 0; i < from->nr; i++) {
+		struct profile_span row = from->rows[i];
+
+		renumber(&source->map, RECORD_SPANS, &row);
+		rows[i] = profile_add_span(into, &row);
+	}
+	for (size_t i = 0; i < from->nr_sums; i++) {
+		struct profile_span_sum row = from->sums[i];
+
+		renumber(&source->map, RECORD_SPAN_SUMS, &row);
+		profile_add_span_sum(into, &row);
+	}
+	for (size_t i = 0; i < from->nr_lengths; i++) {
+		struct profile_span_length row = from->lengths[i];
+
+		renumber(&source->map, RECORD_SPAN_LENGTHS, &row);
+		profile_add_span_length(into, &row);
+	}
+}
+
 static void take_sources(struct profile *into, const struct source *source)
 {
 	const struct profile *from = source->profile;
@@ -562,6 +587,7 @@ static struct profile *merge(const struct profile *const *profiles, size_t nr, b
 		take_samples(into, source);
 		take_jit(into, source);
 		take_probes(into, source);
+		take_spans(into, source);
 		heap_merge_take(&heap, profiles[i], &source->map);
 		take_sources(into, source);
 		take_others(into, source);

@@ -55,6 +55,9 @@ void profile_free(struct profile *profile)
 	free(profile->symbols.listings);
 	free(profile->probes.counts);
 	free(profile->probes.refusals);
+	free(profile->spans.rows);
+	free(profile->spans.sums);
+	free(profile->spans.lengths);
 	free(profile->heap.allocations);
 	free(profile->heap.parts);
 	free(profile->heap.freed);
@@ -272,6 +275,34 @@ void profile_add_refusal(struct profile *profile, const struct profile_refusal *
 	assert(row->process < profile->nr_processes);
 	ARRAY_GROW(probes->refusals, probes->nr_refusals, probes->cap_refusals);
 	probes->refusals[probes->nr_refusals++] = *row;
+}
+
+uint32_t profile_add_span(struct profile *profile, const struct profile_span *row)
+{
+	struct profile_spans *spans = &profile->spans;
+
+	assert(row->process < profile->nr_processes && row->where.v < profile->nr_frames);
+	ARRAY_GROW(spans->rows, spans->nr, spans->cap);
+	spans->rows[spans->nr] = *row;
+	return (uint32_t)spans->nr++;
+}
+
+void profile_add_span_sum(struct profile *profile, const struct profile_span_sum *row)
+{
+	struct profile_spans *spans = &profile->spans;
+
+	assert(row->span < spans->nr);
+	ARRAY_GROW(spans->sums, spans->nr_sums, spans->cap_sums);
+	spans->sums[spans->nr_sums++] = *row;
+}
+
+void profile_add_span_length(struct profile *profile, const struct profile_span_length *row)
+{
+	struct profile_spans *spans = &profile->spans;
+
+	assert(row->span < spans->nr);
+	ARRAY_GROW(spans->lengths, spans->nr_lengths, spans->cap_lengths);
+	spans->lengths[spans->nr_lengths++] = *row;
 }
 
 bool profile_has_counts(const struct profile *profile)

@@ -15,6 +15,7 @@
 #include "profile/ids.h"
 #include "profile/metric.h"
 #include "profile/probes.h"
+#include "profile/spans.h"
 #include "profile/symbol_source.h"
 #include "profile/waits.h"
 #include "stack/stack.h"
@@ -348,6 +349,7 @@ struct profile {
 	size_t nr_marks;
 	struct profile_jit jit;
 	struct profile_probes probes;
+	struct profile_spans spans;
 	struct profile_heap heap;
 	struct profile_runs runs;
 	struct profile_advances advances;

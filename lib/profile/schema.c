@@ -332,6 +332,30 @@ static const struct schema_column others[] = {
 	NS("CPU", profile_other, cpu_ns),
 };
 
+static const struct schema_column spans[] = {
+	ROW("process", profile_span, process, RECORD_PROCESSES),
+	ROW("place", profile_span, where, RECORD_FRAMES),
+	TIME("from", profile_span, from_ns),
+};
+
+static const struct schema_column span_sums[] = {
+	ROW("function", profile_span_sum, span, RECORD_SPANS),
+	TIME("to", profile_span_sum, to_ns),
+	NUMBER("begun", profile_span_sum, nr_begun),
+	NS("total", profile_span_sum, total_ns),
+	SPAN("longest", profile_span_sum, longest_ns),
+	TIME("begin", profile_span_sum, longest_from_ns),
+	ROW_OR_NONE("thread", profile_span_sum, longest_thread, RECORD_THREADS),
+};
+
+static const struct schema_column span_lengths[] = {
+	ROW("function", profile_span_length, span, RECORD_SPANS),
+	TIME("to", profile_span_length, to_ns),
+	NS("least", profile_span_length, least_ns),
+	NS("end", profile_span_length, end_ns),
+	NUMBER("calls", profile_span_length, nr),
+};
+
 /* A table whose rows are no array of the profile. */
 #define TABLE(title, nr_old, columns, row_bytes)                                                   \
 	{                                                                                          \
@@ -382,6 +406,10 @@ const struct schema schemas[RECORD_TYPE_COUNT] = {
 		ARRAY("instructions", 4, listings, symbols.listings, symbols.nr_listings),
 	[RECORD_ADVANCES] = ARRAY("advances of counters", 8, advances, advances.rows, advances.nr),
 	[RECORD_OTHERS] = ARRAY("other programs", 3, others, others.rows, others.nr),
+	[RECORD_SPANS] = ARRAY("timed functions", 3, spans, spans.rows, spans.nr),
+	[RECORD_SPAN_SUMS] = ARRAY("timed calls", 7, span_sums, spans.sums, spans.nr_sums),
+	[RECORD_SPAN_LENGTHS] =
+		ARRAY("lengths of timed calls", 5, span_lengths, spans.lengths, spans.nr_lengths),
 };
 
 uint64_t schema_load(const struct schema_column *column, const void *row)

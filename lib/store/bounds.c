@@ -37,6 +37,12 @@ bool advances_sum_add(uint64_t *sum, uint64_t amount)
 	return sum_replace(sum, 0, amount, ADVANCES_SUM_MAX);
 }
 
+bool span_sums_add(struct span_sums *sums, uint64_t nr, uint64_t total_ns)
+{
+	return sum_replace(&sums->nr, 0, nr, 2 * CALLS_TOTAL_MAX) &&
+	       sum_replace(&sums->total_ns, 0, total_ns, WEIGHT_TOTAL_MAX_NS);
+}
+
 bool heap_sums_add(struct heap_sums *sums, const struct profile_allocation *row)
 {
 	const uint64_t max = MEMORY_TOTAL_MAX;

@@ -63,6 +63,14 @@ bool heap_sums_search(struct heap_sums *sums, const struct profile_search *row);
  */
 bool calls_sum_replace(uint64_t *sum, uint64_t before, uint64_t now);
 
+/* Timed calls, begun and ended, and the sum of their lengths. */
+struct span_sums {
+	uint64_t nr, total_ns;
+};
+
+/* False when a sum would be out of bounds; then the sums are no longer valid. */
+bool span_sums_add(struct span_sums *sums, uint64_t nr, uint64_t total_ns);
+
 /* Add to the sum of all advances of counters. False as above. */
 bool advances_sum_add(uint64_t *sum, uint64_t amount);
 

@@ -16,7 +16,8 @@ struct reader {
 	struct sample_sums sums;
 	uint64_t nr_calls;    /* of all counts */
 	uint64_t nr_advanced; /* the sum of all advances */
-	uint64_t nr_rows;     /* of all records */
+	struct span_sums spans;
+	uint64_t nr_rows; /* of all records */
 	uint32_t last_location_frame;
 	uint64_t next_count;	  /* the row of counts after the last one read */
 	uint64_t next_allocation; /* the row of allocations after the last one read */

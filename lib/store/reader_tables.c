@@ -370,6 +370,38 @@ static bool read_refusal(struct reader *reader, struct columns_in *in)
 	return true;
 }
 
+static bool read_span(struct reader *reader, struct columns_in *in)
+{
+	struct profile_span row = {0};
+
+	if (!take(reader, in, RECORD_SPANS, &row) || reader->profile->spans.nr >= TABLE_ROWS_MAX)
+		return false;
+	profile_add_span(reader->profile, &row);
+	return true;
+}
+
+static bool read_span_sum(struct reader *reader, struct columns_in *in)
+{
+	struct profile_span_sum row = {0};
+
+	if (!take(reader, in, RECORD_SPAN_SUMS, &row) ||
+	    !span_sums_add(&reader->spans, row.nr_begun, row.total_ns))
+		return false;
+	profile_add_span_sum(reader->profile, &row);
+	return true;
+}
+
+static bool read_span_length(struct reader *reader, struct columns_in *in)
+{
+	struct profile_span_length row = {0};
+
+	if (!take(reader, in, RECORD_SPAN_LENGTHS, &row) || row.end_ns < row.least_ns ||
+	    !span_sums_add(&reader->spans, row.nr, 0))
+		return false;
+	profile_add_span_length(reader->profile, &row);
+	return true;
+}
+
 static bool read_end(struct reader *reader, struct columns_in *in)
 {
 	const struct schema *schema = &schemas[RECORD_END];
@@ -418,6 +450,9 @@ static reader_take_row *const readers[RECORD_TYPE_COUNT] = {
 	[RECORD_LISTINGS] = read_listing,
 	[RECORD_ADVANCES] = read_advance,
 	[RECORD_OTHERS] = read_other,
+	[RECORD_SPANS] = read_span,
+	[RECORD_SPAN_SUMS] = read_span_sum,
+	[RECORD_SPAN_LENGTHS] = read_span_length,
 };
 
 /* A bit for each column of bytes; the others hold numbers. */

@@ -22,8 +22,9 @@ static bool times_in_bounds(const struct schema *schema, const void *row)
 
 static bool rows_in_bounds(const struct profile *profile)
 {
-	static const enum record_type types[] = {RECORD_PROCESSES, RECORD_THREADS, RECORD_MARKS,
-						 RECORD_COUNTS, RECORD_ADVANCES};
+	static const enum record_type types[] = {RECORD_PROCESSES, RECORD_THREADS,     RECORD_MARKS,
+						 RECORD_COUNTS,	   RECORD_ADVANCES,    RECORD_SPANS,
+						 RECORD_SPAN_SUMS, RECORD_SPAN_LENGTHS};
 
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
 		const struct schema *schema = &schemas[types[i]];
@@ -91,6 +92,18 @@ static bool memory_in_bounds(struct written_heap *written, const struct profile_
 	return true;
 }
 
+static bool spans_in_bounds(struct store_writer *writer, const struct profile_spans *spans)
+{
+	bool is = true;
+
+	for (uint64_t i = writer->nr[RECORD_SPAN_SUMS]; is && i < spans->nr_sums; i++)
+		is = span_sums_add(&writer->spans, spans->sums[i].nr_begun,
+				   spans->sums[i].total_ns);
+	for (uint64_t i = writer->nr[RECORD_SPAN_LENGTHS]; is && i < spans->nr_lengths; i++)
+		is = span_sums_add(&writer->spans, spans->lengths[i].nr, 0);
+	return is;
+}
+
 int writer_check_bounds(struct store_writer *writer, const struct profile *profile, struct err *err)
 {
 	if (!rows_in_bounds(profile))
@@ -102,6 +115,8 @@ int writer_check_bounds(struct store_writer *writer, const struct profile *profi
 	if (!calls_in_bounds(&profile->probes))
 		return err_set(err, ERR_LIMIT, "the profile has more than %llu counted calls",
 			       (unsigned long long)CALLS_TOTAL_MAX);
+	if (!spans_in_bounds(writer, &profile->spans))
+		return err_set(err, ERR_LIMIT, "the timed calls of the profile add up to too much");
 	if (!memory_in_bounds(&writer->heap, &profile->heap))
 		return err_set(err, ERR_LIMIT,
 			       "the profile has more memory than %llu bytes, or times of over %llu "

@@ -69,7 +69,8 @@ struct store_writer {
 	uint64_t nr_advanced; /* the sum of all advances */
 	struct frame last_frame;
 	uint32_t last_location_frame;
-	uint32_t next_count;	  /* the row after the last one written */
+	uint32_t next_count; /* the row after the last one written */
+	struct span_sums spans;
 	uint64_t nr_counts_again; /* sum of the rows written more than once */
 	struct written_rows written;
 	struct written_heap heap;

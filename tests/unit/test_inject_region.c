@@ -19,7 +19,8 @@ static int set_up(void **state)
 
 	*plan = (struct region_plan){.nr_patches = 2,
 				     .nr_parts = 1,
-				     .counters = region_counters_for(NR_COUNTERS, false, false),
+				     .counters =
+					     region_counters_for(NR_COUNTERS, false, false, false),
 				     .parts = {{.code_bytes = 4096}},
 				     .has_heap = true};
 	region_plan_data(plan);
@@ -80,24 +81,24 @@ TEST_WITH(const struct fixture *fixture, region, parts_may_be_header_then_code_t
 /* Copies are a multiple of two cache lines apart, and few where they are large. */
 TEST(region, copies_with_an_owner_take_bounded_memory)
 {
-	const struct region_counters few = region_counters_for(3, true, true);
-	const struct region_counters many = region_counters_for(100000, true, true);
-	const struct region_counters most = region_counters_for(20000000, true, true);
+	const struct region_counters few = region_counters_for(3, true, true, false);
+	const struct region_counters many = region_counters_for(100000, true, true, false);
+	const struct region_counters most = region_counters_for(20000000, true, true, false);
 
 	assert_int_equal(few.nr_own, PATCH_OWN_COPIES_MAX);
 	assert_int_equal(few.shard_log2, 7);
 	assert_int_equal(many.shard_log2, 20);
 	assert_int_equal(many.nr_own, 64);
 	assert_int_equal(most.nr_own, 0);
-	assert_int_equal(region_counters_for(3, true, false).nr_own, 0);
-	assert_int_equal(region_counters_for(3, false, true).nr_own, 0);
+	assert_int_equal(region_counters_for(3, true, false, false).nr_own, 0);
+	assert_int_equal(region_counters_for(3, false, true, false).nr_own, 0);
 }
 
 /* However many the process says: a copy beyond the last one would be in other memory. */
 TEST(region, counts_of_claimed_copies_are_summed)
 {
 	struct region_plan plan = {.nr_parts = 1,
-				   .counters = region_counters_for(3, true, true),
+				   .counters = region_counters_for(3, true, true, false),
 				   .parts = {{.code_bytes = 4096}}};
 	struct region region = {.header = {.nr_parts = 1}};
 	const struct region_counters *counters = &plan.counters;

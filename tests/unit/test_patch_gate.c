@@ -11,6 +11,7 @@
 #include "patch/branches.h"
 #include "patch/gate.h"
 #include "patch/patch.h"
+#include "patch/span.h"
 #include "tests/unit/unit.h"
 
 #if defined(__x86_64__)
@@ -187,7 +188,7 @@ __asm__(".text\n"
 
 /* Each calls leaf, and goes the way that rdi says; rcx and rdx are as they were. */
 __asm__(".section .rodata\n"
-	".globl gate_pieces, gate_pieces_end, g_leaf, g_other, g_gate, g_gate_end\n"
+	".globl gate_pieces, gate_pieces_end, g_leaf, g_other, g_gate, g_gate_end, g_only_out\n"
 	"	.balign 16\n"
 	"gate_pieces:\n"
 	"g_leaf:\n"
@@ -200,7 +201,7 @@ __asm__(".section .rodata\n"
 	"	push %rbx\n	mov %rdi, %rbx\n	nop\n	call g_leaf\n"
 	"	cmp $1, %ebx\n	je 1f\n	cmp $2, %ebx\n	je 2f\n	cmp $3, %ebx\n	je 3f\n"
 	"	cmp $4, %ebx\n	je 4f\n"
-	"	mov %rbx, %rdi\n	pop %rbx\n	ret\n"
+	"g_out:	mov %rbx, %rdi\n	pop %rbx\n	ret\n"
 	"1:	pop %rbx\n	.byte 0xe9\n	.long g_leaf - . - 4\n"
 	"2:	xor %edi, %edi\n	call g_gate\n	call g_leaf\n	mov %rbx, %rdi\n"
 	"	pop %rbx\n	ret\n"
@@ -209,21 +210,27 @@ __asm__(".section .rodata\n"
 	"4:	pop %rbx\n	lea g_leaf(%rip), %r11\n	jmp *%r11\n"
 	"g_gate_end:\n"
 	"	.balign 16, 0x90\n"
+	"g_only_out:\n"
+	"	push %rbx\n	mov %rdi, %rbx\n	jmp g_out\n"
+	"	.balign 16, 0x90\n"
 	"gate_pieces_end:\n"
 	"	.text\n");
 /* clang-format on */
 
-extern const uint8_t gate_pieces[], gate_pieces_end[], g_leaf[], g_other[], g_gate[], g_gate_end[];
+extern const uint8_t gate_pieces[], gate_pieces_end[], g_leaf[], g_other[], g_gate[], g_gate_end[],
+	g_only_out[]; /* the end of the gate alone */
 
 #define PAGE	    4096
 #define PATCHES_MAX 16
 #define MISSED	    2 /* indices of counters */
+#define SPAN	    4
 #define NR_SHARDS   2
-#define SHARD_LOG2  10
+#define SHARD_LOG2  13
 #define FIRST_WORD  128
 #define COPIES	    3 /* one has an owner */
 #define OWNERS_AT   ((size_t)4 * PAGE + GATE_BYTES)
-#define BENCH_BYTES (OWNERS_AT + PATCH_OWNERS_BYTES)
+#define COUNTERS_AT (OWNERS_AT + PATCH_OWNERS_BYTES)
+#define BENCH_BYTES (COUNTERS_AT + PAGE + ((size_t)COPIES << SHARD_LOG2))
 #define WAYS	    5
 #define LEAF_CALLS                                                                                 \
 	{                                                                                          \
@@ -234,8 +241,8 @@ struct bench {
 	uint8_t *code;
 	struct code_area area;
 	uint64_t *counters;
-	uint64_t *slots; /* the table */
-	bool is_owned;
+	uint64_t *slots;	 /* the table */
+	bool is_owned, is_timed; /* is_timed: the gate is a span, leaf a place that leaves it */
 	struct patch_owners owners;
 	struct branches *branches;
 	struct patch patches[PATCHES_MAX];
@@ -260,6 +267,8 @@ static struct patch_counter counter_of(enum patch_pass pass, size_t index)
 		.shard_log2 = SHARD_LOG2,
 		.pass = pass,
 		.owners = bench.is_owned ? &bench.owners : NULL,
+		.span = SPAN * sizeof(uint64_t),
+		.id_at = (uint64_t)(uintptr_t)&bench.counters[5],
 	};
 }
 
@@ -305,7 +314,8 @@ static void add_exits(void)
 				       .bytes = bench.code + (g_gate - gate_pieces),
 				       .nr_bytes = (size_t)(gate_pieces_end - g_gate),
 				       .next_start = UINT64_MAX};
-	const struct patch_counter counter = counter_of(PATCH_LEAVE, 3);
+	const struct patch_counter counter =
+		counter_of(bench.is_timed ? PATCH_SPAN_END : PATCH_LEAVE, 3);
 	const uint64_t others[] = {address_of(g_leaf), address_of(g_other)};
 	const struct gate_search search = {
 		.code = &code, .nr = 1, .starts = others, .nr_starts = 2, .read = read_table};
@@ -332,11 +342,13 @@ static void write_all(bool is_new)
 	}
 }
 
-static void set_up(bool is_owned)
+enum kind { SHARED, OWNED, TIMED };
+
+static void set_up(enum kind kind)
 {
 	uint64_t all[3];
 
-	bench = (struct bench){.is_owned = is_owned};
+	bench = (struct bench){.is_owned = kind != SHARED, .is_timed = kind == TIMED};
 	bench.code = mmap(NULL, BENCH_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(bench.code, MAP_FAILED);
@@ -344,7 +356,7 @@ static void set_up(bool is_owned)
 	bench.area = (struct code_area){.address = (uint64_t)(uintptr_t)(bench.code + PAGE),
 					.bytes = bench.code + PAGE,
 					.cap_bytes = (size_t)2 * PAGE};
-	bench.counters = (uint64_t *)(void *)(bench.code + (size_t)3 * PAGE);
+	bench.counters = (uint64_t *)(void *)(bench.code + COUNTERS_AT);
 	bench.slots = (uint64_t *)(void *)(bench.code + (size_t)4 * PAGE);
 	bench.counters[0] = (uint64_t)(uintptr_t)&bench.counters[FIRST_WORD];
 	bench.counters[1] = (uint64_t)(uintptr_t)bench.slots;
@@ -355,10 +367,10 @@ static void set_up(bool is_owned)
 	branches_add_code(bench.branches, all[0], bench.code,
 			  (size_t)(gate_pieces_end - gate_pieces));
 	branches_sort(bench.branches);
-	if (is_owned)
+	if (bench.is_owned)
 		add_stub();
-	add_entry(g_leaf, PATCH_COUNT_WITHIN, 0);
-	add_entry(g_gate, PATCH_ENTER, 1);
+	add_entry(g_leaf, bench.is_timed ? PATCH_SPAN_LEAVE : PATCH_COUNT_WITHIN, 0);
+	add_entry(g_gate, bench.is_timed ? PATCH_SPAN_BEGIN : PATCH_ENTER, 1);
 	add_exits();
 }
 
@@ -406,12 +418,12 @@ static void assert_nobody_inside(void)
 		assert_int_equal(bench.slots[i], 0);
 }
 
-static void check_counts(bool is_owned)
+static void check_counts(enum kind kind)
 {
 	static const unsigned int inside[WAYS] = LEAF_CALLS;
 	struct regs outside;
 
-	set_up(is_owned);
+	set_up(kind);
 	outside = regs_of(g_other, 0);
 	for (uint64_t way = 0; way < WAYS; way++) {
 		struct regs plain = regs_of(g_gate, way), gated = plain;
@@ -432,18 +444,18 @@ static void check_counts(bool is_owned)
 	/* Each of the ways, and once more from inside. */
 	assert_int_equal(calls(1), WAYS + 1);
 	assert_int_equal(calls(MISSED), 0);
-	assert_int_equal(bench.counters[4], is_owned);
+	assert_int_equal(bench.counters[4], kind == OWNED);
 	tear_down();
 }
 
 TEST(gate, counts_only_inside)
 {
-	check_counts(false);
+	check_counts(SHARED);
 }
 
 TEST(gate, counts_only_inside_in_own_copies)
 {
-	check_counts(true);
+	check_counts(OWNED);
 }
 
 TEST(gate, taken_slots_count_as_missed)
@@ -451,7 +463,7 @@ TEST(gate, taken_slots_count_as_missed)
 	uint64_t *slot;
 	struct regs regs;
 
-	set_up(false);
+	set_up(SHARED);
 	slot = own_slot();
 	regs = regs_of(g_gate, 2);
 	slot[0] = own_word() + (UINT64_C(1) << 40);
@@ -472,7 +484,7 @@ TEST(gate, is_entered_again_if_its_frame_is_gone)
 	uint64_t *slot;
 	struct regs regs;
 
-	set_up(false);
+	set_up(SHARED);
 	slot = own_slot();
 	regs = regs_of(g_gate, 0);
 	slot[0] = own_word();
@@ -481,6 +493,154 @@ TEST(gate, is_entered_again_if_its_frame_is_gone)
 	gate_call(&regs);
 	assert_int_equal(calls(0), 1);
 	assert_nobody_inside();
+	tear_down();
+}
+
+/* --- spans --- */
+
+static struct patch_span *span_of(size_t copy)
+{
+	return (struct patch_span *)(void *)&bench
+		.counters[FIRST_WORD + SPAN + copy * (1 << SHARD_LOG2) / sizeof(uint64_t)];
+}
+
+static uint64_t nr_ended(const struct patch_span *span)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < PATCH_SPAN_LENGTHS; i++)
+		sum += span->nr[i];
+	return sum;
+}
+
+static uint64_t clock_now(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+TEST(span, times_each_outermost_call)
+{
+	struct patch_span *span;
+	uint64_t begin, end;
+
+	set_up(TIMED);
+	span = span_of(NR_SHARDS);
+	bench.counters[5] = 0x28; /* any word of the thread's data */
+	for (uint64_t way = 0; way < WAYS; way++) {
+		struct regs plain = regs_of(g_gate, way), gated = plain;
+
+		gate_call(&plain);
+		write_all(true);
+		begin = clock_now();
+		gate_call(&gated);
+		end = clock_now();
+		write_all(false);
+		assert_memory_equal(&plain, &gated, sizeof(plain));
+		assert_int_equal(span->nr_begun, way + 1);
+		assert_int_equal(nr_ended(span), way + 1);
+		assert_true(span->begin > begin && span->begin < end);
+		assert_int_equal(span->place, 0);
+	}
+	assert_int_equal(calls(1), WAYS + 1);
+	assert_int_equal(calls(MISSED), 0);
+	assert_true(span->longest > 0 && span->longest <= span->total);
+	assert_true(span->longest_tid != 0 && span->longest_tid <= UINT32_MAX);
+	tear_down();
+}
+
+/* The length is that from outside, less the little time between the two clocks. */
+TEST(span, counts_by_length)
+{
+	struct patch_span *span;
+	struct regs regs;
+
+	set_up(TIMED);
+	span = span_of(NR_SHARDS);
+	write_all(true);
+	for (unsigned int shift = 0; shift < 64; shift++) {
+		uint64_t length = UINT64_C(1) << shift, nr = 0, now;
+
+		/* As if it had begun so long ago. */
+		regs = regs_of(g_gate, 0);
+		gate_call(&regs);
+		memset(span, 0, sizeof(*span));
+		span->place = 1;
+		now = clock_now();
+		span->begin = now - length;
+		regs = regs_of(g_only_out, 0);
+		gate_call(&regs);
+		assert_int_equal(span->place, 0);
+		/* A time before the clock began is one after now: the call has no length. */
+		if (length < now)
+			assert_true(span->total >= length);
+		else
+			assert_int_equal(span->total, 0);
+		for (unsigned int i = 0; i < PATCH_SPAN_LENGTHS; i++) {
+			if (patch_span_least(i) <= span->total &&
+			    span->total < patch_span_least(i + 1))
+				nr = span->nr[i];
+		}
+		assert_int_equal(nr, 1);
+		assert_int_equal(nr_ended(span), 1);
+		assert_int_equal(span->longest, span->total);
+		assert_int_equal(span->longest_begin, span->total ? span->begin : 0);
+	}
+	tear_down();
+}
+
+TEST(span, lengths_follow_each_other)
+{
+	for (unsigned int i = 0; i < PATCH_SPAN_LENGTHS; i++)
+		assert_true(patch_span_least(i) < patch_span_least(i + 1));
+	assert_int_equal(patch_span_least(15), 15);
+	assert_int_equal(patch_span_least(16), 16);
+	assert_int_equal(patch_span_least(24), 32);
+	assert_int_equal(patch_span_least(PATCH_SPAN_LENGTHS - 1), UINT64_C(15) << 60);
+}
+
+/* Left deeper in the stack: that call has no end, and the next one is not its end. */
+TEST(span, a_call_without_an_end_is_not_long)
+{
+	struct patch_span *span;
+	struct regs regs;
+
+	set_up(TIMED);
+	span = span_of(NR_SHARDS);
+	write_all(true);
+	regs = regs_of(g_gate, 0);
+	gate_call(&regs);
+	span->nr_begun++;
+	span->place = (uint64_t)(uintptr_t)&regs - (1 << 16);
+	span->begin = 1;
+	regs = regs_of(g_gate, 0);
+	gate_call(&regs);
+	assert_int_equal(span->nr_begun, 3);
+	assert_int_equal(nr_ended(span), 2);
+	assert_true(span->longest < clock_now() / 2);
+	/* By an exception, which leaf notices. */
+	span->place = (uint64_t)(uintptr_t)&regs - (1 << 16);
+	regs = regs_of(g_leaf, 0);
+	gate_call(&regs);
+	assert_int_equal(span->place, 0);
+	assert_int_equal(nr_ended(span), 2);
+	tear_down();
+}
+
+TEST(span, without_a_copy_is_missed)
+{
+	struct regs regs;
+
+	set_up(TIMED);
+	bench.counters[4] = COPIES - NR_SHARDS; /* all are taken */
+	write_all(true);
+	for (int i = 0; i < 3; i++) {
+		regs = regs_of(g_gate, 0);
+		gate_call(&regs);
+	}
+	assert_int_equal(calls(1), 3);
+	assert_int_equal(calls(MISSED), 3);
+	for (size_t i = 0; i < COPIES; i++)
+		assert_int_equal(span_of(i)->nr_begun, 0);
 	tear_down();
 }
 
@@ -546,13 +706,13 @@ static void step(struct regs *regs)
 	gate_call(regs);
 }
 
-static size_t remove_at_each_instruction(bool is_owned)
+static size_t remove_at_each_instruction(enum kind kind)
 {
 	const struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
 	struct sigaction former;
 	size_t nr_places = 0;
 
-	set_up(is_owned);
+	set_up(kind);
 	sigaction(SIGTRAP, &action, &former);
 	for (uint64_t way = 0; way < WAYS; way++) {
 		struct regs plain = regs_of(g_gate, way);
@@ -581,12 +741,18 @@ static size_t remove_at_each_instruction(bool is_owned)
 
 TEST(gate, can_be_removed_at_each_instruction)
 {
-	size_t nr_shared = remove_at_each_instruction(false);
-	size_t nr_owned = remove_at_each_instruction(true);
+	size_t nr_shared = remove_at_each_instruction(SHARED);
+	size_t nr_owned = remove_at_each_instruction(OWNED);
 
 	/* Three thunks of some twenty instructions at least, on each way; and the stub on each. */
 	assert_true(nr_shared > (size_t)3 * 20 * WAYS);
 	assert_true(nr_owned > nr_shared + (size_t)20 * WAYS);
+}
+
+TEST(span, can_be_removed_at_each_instruction)
+{
+	/* The entry, leaf, a way out, and the stub. */
+	assert_true(remove_at_each_instruction(TIMED) > (size_t)4 * 20 * WAYS);
 }
 
 #else

@@ -127,6 +127,37 @@ TEST(merge, kernels_functions_are_one)
 	profile_free(merged);
 }
 
+static struct profile *with_span(struct profile *profile, uint64_t nr)
+{
+	const struct profile_span_sum sum = {
+		.to_ns = 2000, .nr_begun = nr, .longest_ns = 7, .longest_from_ns = 1500};
+	const struct profile_span_length length = {
+		.to_ns = 2000, .least_ns = 6, .end_ns = 8, .nr = nr};
+
+	profile_add_span(profile, &(struct profile_span){.from_ns = 10});
+	profile_add_span_sum(profile, &sum);
+	profile_add_span_length(profile, &length);
+	return profile;
+}
+
+TEST(merge, timed_calls_are_of_their_processes)
+{
+	struct profile *merged = merge_two(with_span(recording("a", 100, 1, 30), 5),
+					   with_span(recording("b", 101, 9, 12), 6));
+	const struct profile_spans *spans = &merged->spans;
+
+	assert_int_equal(spans->nr, 2);
+	assert_int_equal(merged->processes[spans->rows[1].process].pid, 9);
+	assert_int_equal(spans->rows[1].from_ns, UINT64_C(1000000010));
+	assert_int_equal(spans->sums[1].span, 1);
+	assert_int_equal(spans->sums[1].nr_begun, 6);
+	assert_int_equal(spans->sums[1].longest_from_ns, UINT64_C(1000001500));
+	assert_int_equal(merged->threads[spans->sums[1].longest_thread].tid, 9);
+	assert_int_equal(spans->lengths[1].span, 1);
+	assert_int_equal(spans->lengths[1].nr, 6);
+	profile_free(merged);
+}
+
 /* A recording in which the thread has waited for a lock of its own, and a file of a name. */
 static struct profile *with_waits(struct profile *profile, const char *name)
 {

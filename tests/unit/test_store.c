@@ -271,6 +271,36 @@ TEST(store, gives_back_counts_and_refusals)
 	buf_release(&bytes);
 }
 
+TEST(store, gives_back_timed_calls)
+{
+	struct buf bytes = small_file();
+	struct profile *profile = NULL;
+	const struct profile_span_sum *sum;
+	const struct profile_span_length *lengths;
+
+	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, NULL, NULL), 0);
+	assert_int_equal(profile->spans.nr, 1);
+	assert_int_equal(profile->spans.rows[0].process, 0);
+	assert_int_equal(profile->spans.rows[0].where.v, 0);
+	assert_int_equal(profile->spans.rows[0].from_ns, 5);
+	assert_int_equal(profile->spans.nr_sums, 1);
+	sum = profile->spans.sums;
+	assert_int_equal(sum->span, 0);
+	assert_int_equal(sum->to_ns, 900000);
+	assert_int_equal(sum->nr_begun, 3);
+	assert_int_equal(sum->total_ns, 73000);
+	assert_int_equal(sum->longest_ns, 70000);
+	assert_int_equal(sum->longest_from_ns, 40000);
+	assert_int_equal(sum->longest_thread, 0);
+	assert_int_equal(profile->spans.nr_lengths, 2);
+	lengths = profile->spans.lengths;
+	assert_int_equal(lengths[1].least_ns, 68000);
+	assert_int_equal(lengths[1].end_ns, 76000);
+	assert_int_equal(lengths[1].nr, 1);
+	profile_free(profile);
+	buf_release(&bytes);
+}
+
 static void check_block(const struct profile *profile, size_t i,
 			const struct profile_allocation *expected)
 {

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The code in thunks that times the calls of a gate. */
+#include "patch/maker_x86_64.h"
+
+#if defined(__x86_64__)
+
+#include "patch/span.h"
+
+/* Members of struct patch_span, as operands of one byte. */
+#define AT(member) ((uint8_t)offsetof(struct patch_span, member))
+_Static_assert(offsetof(struct patch_span, nr) < 128, "operands of one byte reach all members");
+
+#define PUSHED 3 /* rax, rcx and rdx */
+
+/* An instruction of three bytes before its operand's offset. */
+static void put_at(struct maker *maker, const char *bytes, uint8_t member)
+{
+	put(maker, bytes, 3);
+	put(maker, &member, 1);
+}
+
+/* rax is the number of the thread's copy: makes it the copy's address. */
+static void put_find_copy(struct maker *maker, const struct patch_counter *counter)
+{
+	const uint8_t log2 = (uint8_t)counter->shard_log2;
+
+	put(maker, (const uint8_t[]){0x48, 0xc1, 0xe0, log2}, 4); /* shl $n,%rax */
+	put(maker, "\x48\x03\x05", 3);				  /* add end_word(%rip),%rax */
+	put_displacement(maker, counter->owners->end_word);
+}
+
+/* Makes the copy's address, in rax, that of its span, and rcx the stack pointer before the thunk.
+ */
+static void put_find_span(struct maker *maker, const struct patch_counter *counter)
+{
+	put(maker, "\x48\x05", 2); /* add $span,%rax */
+	put(maker, &counter->span, sizeof(counter->span));
+	put(maker, "\x48\x8d\x4c\x24\x18", 5); /* lea 24(%rsp),%rcx */
+}
+
+/* The time, in rax; the span goes from there to rcx, and rdx is lost. */
+static void put_time(struct maker *maker)
+{
+	put(maker, "\x48\x89\xc1", 3);	   /* mov %rax,%rcx */
+	put(maker, "\x0f\x31", 2);	   /* rdtsc */
+	put(maker, "\x48\xc1\xe2\x20", 4); /* shl $32,%rdx */
+	put(maker, "\x48\x09\xd0", 3);	   /* or %rdx,%rax */
+}
+
+/*
+ * The number of the thread's copy, in rax. A thread without one goes to the stub once, which counts
+ * the pass, too, and perhaps claims a copy for it: rcx is 1 then, else 0. At *without is a jump of
+ * those that have no copy.
+ */
+static void put_claimed_number(struct maker *maker, const struct patch_counter *counter,
+			       size_t *without)
+{
+	const struct patch_owners *owners = counter->owners;
+	size_t search, own, first;
+
+	put(maker, "\x31\xc9", 2); /* xor %ecx,%ecx */
+	search = maker->nr_bytes;
+	maker_put_thread(maker, RAX);
+	maker_put_number(maker, owners->table_word, owners->nr_copies);
+	own = put_short_jump(maker, JAE);
+	first = put_short_jump(maker, JRCXZ);
+	put(maker, "\xf0\x48\xff\x05", 4); /* lock incq missed(%rip) */
+	put_displacement(maker, counter->missed);
+	*without = put_short_jump(maker, JMP);
+	jump_to_here(maker, first);
+	put(maker, "\xe9\0\0\0\0", 5); /* jmp to the end of the thunk */
+	maker->to_stub_at = maker->nr_bytes;
+	put(maker, &counter->offset, sizeof(counter->offset)); /* the stub reads it */
+	maker->patch.stub = owners->stub;
+	maker->patch.nr_stub_bytes = owners->nr_stub_bytes;
+	maker->patch.counted_at = (uint8_t)maker->nr_bytes;
+	put(maker, "\xff\xc1", 2); /* inc %ecx */
+	put_jump_back(maker, JMP, search);
+	jump_to_here(maker, own);
+}
+
+/*
+ * If the thread has begun a call further up its stack, this one is part of that. If it has begun
+ * one further down, or here, that was left on a way without a probe. The signal handlers that
+ * interrupt this have calls of their own before `place` is set, and none after that.
+ */
+void maker_put_span_begin(struct maker *maker, const struct patch_counter *counter)
+{
+	size_t without, inside;
+
+	maker_put_push(maker, PUSHED);
+	put_claimed_number(maker, counter, &without);
+	put_find_copy(maker, counter);
+	put(maker, "\x48\x83\xf1\x01", 4); /* xor $1,%rcx: the stub has not counted */
+	put(maker, "\x48\x01\x88", 3);	   /* add %rcx,offset(%rax) */
+	put(maker, &counter->offset, sizeof(counter->offset));
+	put_find_span(maker, counter);
+	put_at(maker, "\x48\x39\x48", AT(place)); /* cmp %rcx,place(%rax) */
+	inside = put_short_jump(maker, JA);
+	put_at(maker, "\x48\xff\x40", AT(nr_begun)); /* incq nr_begun(%rax) */
+	put_at(maker, "\x48\x89\x48", AT(place));    /* mov %rcx,place(%rax) */
+	put_time(maker);
+	put_at(maker, "\x48\x89\x41", AT(begin)); /* mov %rax,begin(%rcx) */
+	jump_to_here(maker, without);
+	jump_to_here(maker, inside);
+	maker_put_pop(maker, PUSHED);
+}
+
+/*
+ * Saves registers, and sets rax to the span of a thread that leaves a call. At jumps[0] and
+ * jumps[1] are long jumps of others.
+ */
+static void put_if_ends(struct maker *maker, const struct patch_counter *counter, size_t jumps[2])
+{
+	const struct patch_owners *owners = counter->owners;
+
+	maker_put_push(maker, PUSHED);
+	maker_put_thread(maker, RAX);
+	maker_put_number(maker, owners->table_word, owners->nr_copies);
+	put(maker, "\x0f\x82\0\0\0\0", 6); /* jb */
+	jumps[0] = maker->nr_bytes;
+	put_find_copy(maker, counter);
+	put_find_span(maker, counter);
+	put_at(maker, "\x48\x8b\x50", AT(place)); /* mov place(%rax),%rdx */
+	put(maker, "\x48\xff\xca", 3);		  /* dec %rdx: nothing is above no place */
+	put(maker, "\x48\x39\xca", 3);		  /* cmp %rcx,%rdx */
+	put(maker, "\x0f\x83\0\0\0\0", 6);	  /* jae */
+	jumps[1] = maker->nr_bytes;
+}
+
+static void put_end(struct maker *maker, const size_t jumps[2])
+{
+	for (size_t i = 0; i < 2; i++) {
+		int32_t distance = (int32_t)(maker->nr_bytes - jumps[i]);
+
+		memcpy(maker->bytes + jumps[i] - sizeof(distance), &distance, sizeof(distance));
+	}
+	maker_put_pop(maker, PUSHED);
+}
+
+/* rdx is the span, rax the length of its longest call up to now, which stays. */
+static void put_longest(struct maker *maker, const struct patch_counter *counter)
+{
+	size_t unknown;
+
+	put_at(maker, "\x48\x8b\x4a", AT(begin));	  /* mov begin(%rdx),%rcx */
+	put_at(maker, "\x48\x89\x4a", AT(longest_begin)); /* mov %rcx,longest_begin(%rdx) */
+	put(maker, "\x48\x8b\x0d", 3);			  /* mov id_at(%rip),%rcx */
+	put_displacement(maker, counter->id_at);
+	unknown = put_short_jump(maker, JRCXZ);
+	put(maker, "\x64\x8b\x09", 3); /* mov %fs:(%rcx),%ecx */
+	jump_to_here(maker, unknown);
+	put_at(maker, "\x48\x89\x4a", AT(longest_tid)); /* mov %rcx,longest_tid(%rdx) */
+	put_at(maker, "\x48\x89\x42", AT(longest));	/* mov %rax,longest(%rdx) */
+}
+
+/* rdx is the span, rax a length: counts it, as patch_span_least() divides them. */
+static void put_length(struct maker *maker)
+{
+	const uint8_t nr_at = AT(nr);
+
+	put(maker, "\x48\x89\xc1", 3);	   /* mov %rax,%rcx */
+	put(maker, "\x48\x83\xc9\x08", 4); /* or $8,%rcx */
+	put(maker, "\x48\x0f\xbd\xc9", 4); /* bsr %rcx,%rcx */
+	put(maker, "\x83\xe9\x03", 3);	   /* sub $3,%ecx */
+	put(maker, "\x48\xd3\xe8", 3);	   /* shr %cl,%rax */
+	put(maker, "\x48\x8d\x04\xc8", 4); /* lea (%rax,%rcx,8),%rax */
+	put(maker, "\x48\xff\x44\xc2", 4); /* incq nr(%rdx,%rax,8) */
+	put(maker, &nr_at, 1);
+}
+
+/* `place` is cleared last: until then calls of signal handlers are part of this one. */
+void maker_put_span_end(struct maker *maker, const struct patch_counter *counter)
+{
+	size_t jumps[2], forward, shorter;
+
+	put_if_ends(maker, counter, jumps);
+	put_time(maker);
+	put_at(maker, "\x48\x2b\x41", AT(begin)); /* sub begin(%rcx),%rax */
+	forward = put_short_jump(maker, JAE);
+	put(maker, "\x31\xc0", 2); /* xor %eax,%eax: clocks of two processors differ */
+	jump_to_here(maker, forward);
+	put(maker, "\x48\x89\xca", 3);		    /* mov %rcx,%rdx */
+	put_at(maker, "\x48\x01\x42", AT(total));   /* add %rax,total(%rdx) */
+	put_at(maker, "\x48\x39\x42", AT(longest)); /* cmp %rax,longest(%rdx) */
+	shorter = put_short_jump(maker, JAE);
+	put_longest(maker, counter);
+	jump_to_here(maker, shorter);
+	put_length(maker);
+	put(maker, "\x31\xc9", 2);		  /* xor %ecx,%ecx */
+	put_at(maker, "\x48\x89\x4a", AT(place)); /* mov %rcx,place(%rdx) */
+	put_end(maker, jumps);
+}
+
+void maker_put_span_leave(struct maker *maker, const struct patch_counter *counter)
+{
+	size_t jumps[2];
+
+	put_if_ends(maker, counter, jumps);
+	put(maker, "\x31\xc9", 2);		  /* xor %ecx,%ecx */
+	put_at(maker, "\x48\x89\x48", AT(place)); /* mov %rcx,place(%rax) */
+	put_end(maker, jumps);
+}
+
+#endif

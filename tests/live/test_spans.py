@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""record --spans: how long each call of a function took, beside what the program measures itself."""
+
+import json
+import os
+import platform
+import signal
+import time
+import unittest
+
+from live import LiveCase
+from profc import Recorder, profc, record
+from targets import Running, build
+
+PROGRAM = ("timed_calls.c", "-O2", "-g", "-D_GNU_SOURCE", "-pthread")
+
+
+def spans_of(recording):
+    return json.loads(profc("report", "-i", recording.path, "--spans", "--json").stdout)["spans"]
+
+
+@unittest.skipUnless(platform.machine() == "x86_64", "calls are timed on x86-64 only")
+class Spans(LiveCase):
+    def record(self, *words, options=()):
+        program = build(*PROGRAM)
+        recording = record(
+            self.directory, [program, *map(str, words)], "--spans", "handle_request", *options
+        )
+        (row,) = spans_of(recording)
+        counters = json.loads(recording.info("--json"))["counters"]
+        self.assertEqual(counters["probe_dropped"], 0)
+        return recording.said[0], row
+
+    def assert_times(self, said, row):
+        """The program begins earlier and ends later: some may be in the range before."""
+        ns = said["ns_per_cycle"]
+        self.assertEqual(row["calls"], said["ended"])
+        self.assertEqual(sum(length["calls"] for length in row["lengths"]), said["ended"])
+        self.assertLessEqual(row["total_ns"], said["total"] * ns * 1.001)
+        self.assertLessEqual(row["longest_ns"], said["longest"] * ns * 1.001 + 1)
+        own = [
+            (index if index < 16 else (8 + index % 8) << index // 8 - 1, nr)
+            for index, nr in enumerate(said["lengths"])
+        ]
+        for length in row["lengths"]:
+            # No more are as long as that by the probes than by the program, and not many less.
+            as_long = sum(other["calls"] for other in row["lengths"] if other["least_ns"] >= length["least_ns"])
+            of_own = sum(nr for least, nr in own if least * ns >= length["least_ns"] * 0.99 - 1)
+            self.assertLessEqual(as_long, of_own, length)
+            shorter = sum(nr for least, nr in own if least * ns >= length["end_ns"] * 1.3 + 100)
+            self.assertGreaterEqual(as_long, shorter - said["ended"] // 200 - 10, length)
+
+    def test_as_the_program_measures_itself(self):
+        for threads in (1, 2, 8):
+            with self.subTest(threads=threads):
+                said, row = self.record("mixed", threads, 40000 // threads)
+                self.assertEqual(said["calls"], 40000)
+                self.assert_times(said, row)
+                self.assertEqual(row["not_ended"], 0)
+
+    def test_no_call_is_lost(self):
+        for threads in (1, 2, 8):
+            with self.subTest(threads=threads):
+                said, row = self.record("short", threads, 2000000 // threads, options=["--no-cpu"])
+                self.assertEqual(row["calls"], said["calls"])
+                self.assertEqual(row["not_ended"], 0)
+
+    def test_the_longest_has_its_thread_and_time(self):
+        said, row = self.record("mixed", 2, 10000)
+        self.assertEqual(row["longest_thread"], "timed_calls")
+        self.assertGreater(row["longest_from_ns"], 0)
+        # Unless the thread lost its CPU between its own clock and that of the probe.
+        if row["longest_ns"] >= 0.999 * said["longest"] * said["ns_per_cycle"]:
+            self.assertEqual(row["longest_tid"], said["tid"])
+
+    def test_recursion_is_part_of_the_outermost_call(self):
+        said, row = self.record("recursion", 2, 4000)
+        self.assert_times(said, row)
+        self.assertEqual(row["not_ended"], 0)
+
+    def test_calls_that_are_left_have_no_length(self):
+        said, row = self.record("jumps", 2, 4000)
+        self.assert_times(said, row)
+        self.assertEqual(row["not_ended"], said["calls"] - said["ended"])
+        said, row = self.record("ends", 4, 500)
+        self.assert_times(said, row)
+        self.assertEqual(row["not_ended"], 4)
+
+    def test_attached_to(self):
+        program = build(*PROGRAM)
+        with Running([program, "mixed", "2", "20000", "wait"]) as running:
+            running.wait_ready()
+            with Recorder(
+                self.directory, "attach", "-p", running.pid, "--spans", "handle_request", "-q"
+            ) as recorder:
+                self.eventually(lambda: self.is_timing(recorder.path), "probes")
+                said = running.process.communicate("\n", timeout=60)[0]
+                recording = recorder.finish()
+        (row,) = spans_of(recording)
+        self.assert_times(json.loads(said), row)
+        self.assertEqual(row["not_ended"], 0)
+
+    @staticmethod
+    def is_timing(path):
+        done = profc("report", "-i", path, "--spans", "--json", status=None)
+        return done.returncode == 0 and json.loads(done.stdout)["spans"]
+
+    def test_a_killed_recorder_leaves_the_program_alone(self):
+        program = build(*PROGRAM)
+        for wait_s in (0, 0.002, 0.005, 0.01, 0.02, 0.05):
+            with self.subTest(wait_s=wait_s), Running(
+                [program, "mixed", "2", "20000", "wait"]
+            ) as running:
+                running.wait_ready()
+                with Recorder(
+                    self.directory, "attach", "-p", running.pid, "--spans", "handle_request", "-q"
+                ) as recorder:
+                    running.process.stdin.write("\n")
+                    running.process.stdin.flush()
+                    time.sleep(wait_s)
+                    os.kill(recorder.process.pid, signal.SIGKILL)
+                    recorder.process.wait()
+                said = json.loads(running.process.communicate(timeout=60)[0])
+                self.assertEqual(running.process.returncode, 0)
+                self.assertEqual(said["calls"], 40000)
+
+    def test_names_and_combinations_that_cannot_be(self):
+        program = build(*PROGRAM)
+        recording = record(self.directory, [program], "--spans", "handle_reqest")
+        self.assertIn("--spans: no function is named 'handle_reqest'", recording.stderr)
+        with Running([program, "mixed", "1", "10", "wait"]) as running:
+            running.wait_ready()
+            done = profc(
+                "attach", "-p", running.pid, "-o", self.path("none"), "--spans", "handle_reqest",
+                status=1,
+            )
+            self.assertIn("--spans: no function is named 'handle_reqest'", done.stderr)
+        done = profc(
+            "record", "-o", self.path("none"), "--spans", "run", "--within", "run", "--", program,
+            status=2,
+        )
+        self.assertIn("--spans cannot be combined with --within", done.stderr)
+
+    def test_a_function_that_cannot_be_timed(self):
+        program = build(*PROGRAM, "-O0")
+        recording = record(self.directory, [program, "mixed", "1", "2000"], "--spans", "note")
+        self.assertIn("calls of note cannot be timed: ", recording.stderr)
+        done = profc("report", "-i", recording.path, "--spans", status=1)
+        self.assertIn("no calls were timed", done.stderr)
+
+    def test_the_table(self):
+        program = build(*PROGRAM)
+        recording = record(
+            self.directory, [program, "jumps", "1", "4000"], "--spans", "handle_request"
+        )
+        text = profc("report", "-i", recording.path, "--spans", "--color", "never").stdout
+        self.assertIn("p99.9 longest", text)
+        self.assertRegex(text, r"2,000 .*handle_request")
+        self.assertIn("note: 2,000 calls were not seen to end", text)

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/buf.h"
+#include "base/sink.h"
+#include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
+#include "view/spans_text.h"
+
+static void add_length(struct profile *profile, uint64_t least_ns, uint64_t end_ns, uint64_t nr)
+{
+	profile_add_span_length(profile, &(struct profile_span_length){
+						 .least_ns = least_ns, .end_ns = end_ns, .nr = nr});
+}
+
+/* 1000 calls: 900 of 100 to 112 ns, 98 of 1 to 1.1 us, and two of 70 ms, of which one is longest.
+ */
+static struct profile *made_up(void)
+{
+	struct made made = made_begin();
+	struct profile *profile = made.profile;
+	struct profile_span_sum sum = {.nr_begun = 600,
+				       .total_ns = 70123456,
+				       .longest_ns = 70000000,
+				       .longest_from_ns = 1234567890};
+	char work[] = "work";
+
+	made_sample(&made, "main;work", 1000);
+	profile_add_span(profile, &(struct profile_span){.where = made_frame(profile, work)});
+	profile_add_span_sum(profile, &sum);
+	add_length(profile, 1000, 1100, 98);
+	add_length(profile, 100, 112, 500);
+	/* Later the clock is known better, and a longer call is over. */
+	sum.nr_begun = 402;
+	sum.total_ns = 71000000;
+	sum.longest_ns = 71000000;
+	sum.longest_from_ns = 2000000000;
+	profile_add_span_sum(profile, &sum);
+	add_length(profile, 101, 113, 400);
+	add_length(profile, 68000000, 76000000, 2);
+	return made_end(&made);
+}
+
+TEST(spans, have_percentiles_and_the_longest)
+{
+	const struct view view = {.columns = 110};
+	struct profile *profile = made_up();
+	struct sink sink = SINK_MEMORY;
+
+	spans_print_text(profile, &view, &sink);
+	assert_string_equal(buf_str(&sink.pending),
+			    "calls   mean    p50    p90     p99   p99.9 longest      at  thread    "
+			    "  function  process\n"
+			    "1,000 141 µs 107 ns 112 ns 1.09 µs 69.5 ms 71.0 ms 2.000 s  prog "
+			    "(100)  work      prog (100)\n"
+			    "\n"
+			    "note: 2 calls were not seen to end: they were left by an exception or "
+			    "longjmp(), or with the thread, or went\n"
+			    "      on at the end of the recording\n");
+	sink_release(&sink);
+	profile_free(profile);
+}
+
+TEST(spans, are_joined_by_length_in_json)
+{
+	struct profile *profile = made_up();
+	struct sink sink = SINK_MEMORY;
+
+	spans_print_json(profile, &sink);
+	assert_string_equal(
+		buf_str(&sink.pending),
+		"{\"spans\":[{\"function\":\"work\",\"process\":\"prog\",\"pid\":100,\"from_ns\":0,"
+		"\"calls\":1000,\"not_ended\":2,\"total_ns\":141123456,\"mean_ns\":141123.5,"
+		"\"p50_ns\":106.7,\"p90_ns\":112,\"p99_ns\":1091.8,\"p99_9_ns\":69500000,"
+		"\"longest_ns\":71000000,\"longest_from_ns\":2000000000,\"longest_thread\":"
+		"\"prog\","
+		"\"longest_tid\":100,\"lengths\":[{\"least_ns\":100,\"end_ns\":112,\"calls\":900},"
+		"{\"least_ns\":1000,\"end_ns\":1100,\"calls\":98},"
+		"{\"least_ns\":68000000,\"end_ns\":76000000,\"calls\":2}]}]}\n");
+	sink_release(&sink);
+	profile_free(profile);
+}
