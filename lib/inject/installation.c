@@ -69,9 +69,10 @@ struct draft {
 	size_t nr_code_bytes[REGION_PARTS_MAX];	    /* the rest of its room stays empty */
 	struct patch *patches;			    /* owned */
 	size_t nr_patches;
-	size_t owners_at;	   /* of a word in all parts' code */
-	bool trusts_files;	   /* until a process' code is found to differ */
-	struct read_ahead *memory; /* of the process; owned */
+	size_t owners_at;		  /* of a word in all parts' code */
+	bool trusts_files;		  /* until a process' code is found to differ */
+	read_ahead_source *read_file;	  /* or NULL */
+	struct read_ahead *memory, *file; /* of the process, and of one file; owned */
 };
 
 /* Where counts may be. */
@@ -87,6 +88,7 @@ static void draft_release(struct draft *draft)
 		free(draft->code[i]);
 	free(draft->patches);
 	free(draft->memory);
+	free(draft->file);
 	heap_draft_release(&draft->heap);
 }
 
@@ -154,16 +156,40 @@ static size_t read_process(void *memory, uint64_t address, void *out, size_t nr_
 static size_t read_code(const struct draft *draft, const struct probe_request *request,
 			uint8_t *bytes)
 {
-	if (!draft->trusts_files || request->nr_file_bytes < READ_BYTES)
+	const struct probe_of_heap *heap = request->heap;
+
+	if (!draft->trusts_files || !heap || heap->nr_file_bytes < READ_BYTES)
 		return read_ahead_get(draft->memory, request->address, bytes, READ_BYTES);
-	memcpy(bytes, request->file_bytes, READ_BYTES);
+	memcpy(bytes, heap->file_bytes, READ_BYTES);
 	return READ_BYTES;
 }
 
-static bool differs_from_file(const struct probe_request *request, const uint8_t *bytes, size_t nr)
+/* As many as the longest window has. */
+static size_t read_file_at(const struct draft *draft, const struct probe_request *request,
+			   uint8_t *bytes)
 {
-	nr = min_u64(nr, min_u64(request->nr_file_bytes, PATCH_MAX_BYTES));
-	return request->file_bytes && memcmp(bytes, request->file_bytes, nr) != 0;
+	const struct probe_code *code = request->code;
+
+	/* Places of one file follow each other. */
+	if (draft->file->context != code->file)
+		*draft->file = (struct read_ahead){.read = draft->read_file, .context = code->file};
+	return read_ahead_get(draft->file, request->address - code->bias, bytes, PATCH_MAX_BYTES);
+}
+
+static bool differs_from_file(const struct draft *draft, const struct probe_request *request,
+			      const uint8_t *bytes, size_t nr)
+{
+	const struct probe_of_heap *heap = request->heap;
+	uint8_t read[PATCH_MAX_BYTES];
+	const uint8_t *file_bytes = heap ? heap->file_bytes : NULL;
+	size_t nr_file_bytes = file_bytes ? heap->nr_file_bytes : 0;
+
+	if (!file_bytes && draft->read_file) {
+		nr_file_bytes = read_file_at(draft, request, read);
+		file_bytes = read;
+	}
+	nr = min_u64(nr, min_u64(nr_file_bytes, PATCH_MAX_BYTES));
+	return file_bytes && memcmp(bytes, file_bytes, nr) != 0;
 }
 
 /* Where the program has its own allocator in front, that calls the functions, which have probes. */
@@ -195,7 +221,7 @@ static enum patch_outcome draw(struct draft *draft, struct probe_request *reques
 
 	if (nr == 0)
 		return PATCH_UNLOADED;
-	if (differs_from_file(request, bytes, nr))
+	if (differs_from_file(draft, request, bytes, nr))
 		return PATCH_DIFFERS_FROM_FILE;
 	if (draft->has_span && !counter->owners)
 		return PATCH_NO_ROOM;
@@ -399,7 +425,9 @@ static int draw_all(struct draft *draft, enum copies copies, struct err *err)
 				.has_span = has_pass(draft, PATCH_SPAN_BEGIN) ||
 					    has_pass(draft, PATCH_SPAN_LEAVE),
 				.trusts_files = draft->trusts_files,
-				.memory = xcalloc(1, sizeof(*draft->memory))};
+				.read_file = draft->read_file,
+				.memory = xcalloc(1, sizeof(*draft->memory)),
+				.file = xcalloc(1, sizeof(*draft->file))};
 	*draft->memory =
 		(struct read_ahead){.read = read_process, .context = draft->access->memory};
 	if (draft->gate && !is_sharded)
@@ -657,6 +685,7 @@ int installation_make(struct installation **installation, const struct probe_acc
 			      .gate = extras->gate,
 			      .heap_options = extras->heap,
 			      .has_heap_before = extras->has_heap_before,
+			      .read_file = extras->read_file,
 			      .trusts_files = true};
 	struct installation *made = xcalloc(1, sizeof(*made));
 	enum copies copies = best_copies(access);

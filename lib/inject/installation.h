@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/read_ahead.h"
 #include "inject/request.h"
 
 struct target_memory;
@@ -27,6 +28,8 @@ struct probe_extras {
 	struct probe_gate *gate;	 /* NULL: there is no gate */
 	const struct heap_options *heap; /* how allocations are sampled; NULL: they are not */
 	bool has_heap_before;		 /* an earlier installation in the same process has hooks */
+	/* The file's bytes at an ELF virtual address; NULL: code is not compared with it. */
+	read_ahead_source *read_file;
 };
 
 /* Probes that were put into a process together. */

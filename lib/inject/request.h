@@ -24,6 +24,7 @@ struct probe_code {
 	struct heap_code_range range;
 	const struct branches *branches; /* borrowed: by ELF virtual addresses */
 	struct patch_gate gate;		 /* what is there of it */
+	void *file;			 /* of probe_extras.read_file; borrowed */
 };
 
 /* A probe at a function of an allocator, which records allocations and counts no calls. */
@@ -32,8 +33,10 @@ struct probe_of_heap {
 	enum heap_kin kin;
 	bool is_word;		 /* no code: a pointer to a function of an allocator is replaced */
 	uint64_t word, new_word; /* if so: the pointer before, and after that */
-	const struct probe_callee *callees; /* borrowed */
+	const struct probe_callee *callees; /* borrowed, as the next */
 	size_t nr_callees;
+	const uint8_t *file_bytes; /* the file's bytes there; NULL: they are to be read */
+	size_t nr_file_bytes;
 };
 
 /* A place in a process that gets a probe. There may be 100,000: it is small. */
@@ -43,10 +46,9 @@ struct probe_request {
 	/* Borrowed. */
 	const struct probe_code *code;
 	const struct probe_of_heap *heap; /* NULL: it is none of an allocator */
-	const uint8_t *file_bytes;	  /* the file's bytes there; NULL: not compared */
-	uint32_t nr_file_bytes;
-	uint32_t counter;		/* set by installation_make(), if PATCH_OK */
-	enum patch_outcome outcome : 8; /* likewise, always */
+	uint32_t number;		  /* the caller's own */
+	uint32_t counter;		  /* set by installation_make(), if PATCH_OK */
+	enum patch_outcome outcome : 8;	  /* likewise, always */
 	enum patch_pass pass : 8;
 	bool is_call, is_exit; /* else an entry */
 	uint8_t exit_at;       /* is_exit: the offset of the way out, in nr_bytes */

@@ -11,7 +11,6 @@
 #include "base/err.h"
 #include "base/minmax.h"
 #include "base/own_thread.h"
-#include "base/read_ahead.h"
 #include "code/plt_entry.h"
 #include "elf/elf_image.h"
 #include "heap/heap_ring.h"
@@ -27,15 +26,18 @@
 #include "proc/read.h"
 #include "proc/target_memory.h"
 
-/* Compared with the file: the longest window. */
-#define FILE_BYTES PATCH_MAX_BYTES
+/* Code that requests are for. */
+struct gathered_code {
+	struct probe_code code; /* theirs */
+	struct prober_file *file;
+	bool is_again;
+};
 
 /* Everything that an installation is made from. */
 struct gathered {
-	struct probe_request *requests; /* owned, as places and file_bytes */
-	struct counted_place *places;	/* of the requests, likewise */
-	uint8_t *file_bytes;		/* FILE_BYTES of each */
-	size_t nr, cap_requests, cap_places;
+	struct probe_request *requests; /* owned, as places */
+	struct counted_place *places;	/* of the requests, once these are installed; or NULL */
+	size_t nr, cap_requests;
 	void **parts; /* of requests, each owned */
 	size_t nr_parts, cap_parts;
 	bool has_probes; /* the process, of any profc */
@@ -48,7 +50,6 @@ static void gathered_release(struct gathered *gathered)
 	free(gathered->parts);
 	free(gathered->requests);
 	free(gathered->places);
-	free(gathered->file_bytes);
 }
 
 /*
@@ -195,39 +196,45 @@ static const struct probe_of_heap *add_heap(struct gathered *gathered,
 		.new_word = is_word ? heap->leads_to + mapping->bias : 0,
 		.callees = known ? known->callees : NULL,
 		.nr_callees = known ? known->nr_callees : 0,
+		.file_bytes = known ? known->bytes : NULL,
+		.nr_file_bytes = known ? known->nr_bytes : 0,
 	};
 
 	return keep_part(gathered, &part, sizeof(part));
 }
 
 static const struct probe_code *add_code(struct gathered *gathered,
-					 const struct prober_mapping *mapping)
+					 const struct prober_mapping *mapping, bool is_again)
 {
 	const struct wanted *wanted = &mapping->file->wanted;
 	struct patch_gate_part *parts =
 		keep_part(gathered, wanted->gate_parts, wanted->nr_gate_parts * sizeof(*parts));
-	const struct probe_code code = {
-		.bias = mapping->bias,
-		.range = {mapping->start, mapping->end},
-		.branches = mapping->file->branches,
-		.gate = {.parts = parts, .nr = wanted->nr_gate_parts},
+	const struct gathered_code code = {
+		.code = {.bias = mapping->bias,
+			 .range = {mapping->start, mapping->end},
+			 .branches = mapping->file->branches,
+			 .gate = {.parts = parts, .nr = wanted->nr_gate_parts},
+			 .file = mapping->file->image},
+		.file = mapping->file,
+		.is_again = is_again,
 	};
+	const struct gathered_code *kept;
 
 	for (size_t i = 0; i < wanted->nr_gate_parts; i++) {
 		parts[i].start += mapping->bias;
 		parts[i].end += mapping->bias;
 	}
-	return keep_part(gathered, &code, sizeof(code));
+	kept = keep_part(gathered, &code, sizeof(code));
+	return &kept->code;
 }
 
 static void gather(const struct prober *prober, struct gathered *gathered,
 		   const struct prober_mapping *mapping, bool is_again)
 {
 	const struct wanted *wanted = &mapping->file->wanted;
-	const struct probe_code *code = add_code(gathered, mapping);
+	const struct probe_code *code = add_code(gathered, mapping, is_again);
 
 	ARRAY_RESERVE(gathered->requests, gathered->nr + wanted->nr_places, gathered->cap_requests);
-	ARRAY_RESERVE(gathered->places, gathered->nr + wanted->nr_places, gathered->cap_places);
 	for (size_t i = 0; i < wanted->nr_places; i++) {
 		const struct wanted_place *place = &wanted->places[i];
 		const struct known_code *known = mapping->file->codes[i];
@@ -239,7 +246,7 @@ static void gather(const struct prober *prober, struct gathered *gathered,
 		if (code_at < mapping->start || code_at >= mapping->end ||
 		    !is_asked_for(prober, place))
 			continue;
-		gathered->requests[gathered->nr] = (struct probe_request){
+		gathered->requests[gathered->nr++] = (struct probe_request){
 			.address = address,
 			.nr_bytes = place->nr_bytes,
 			.code = code,
@@ -248,13 +255,8 @@ static void gather(const struct prober *prober, struct gathered *gathered,
 			.exit_at = place->exit_at,
 			.pass = pass_wanted(prober, place),
 			.heap = place->heap ? add_heap(gathered, place, mapping, known) : NULL,
-			.file_bytes = known ? known->bytes : NULL,
-			.nr_file_bytes = known ? (uint32_t)known->nr_bytes : 0,
+			.number = (uint32_t)i,
 		};
-		gathered->places[gathered->nr++] = (struct counted_place){.wanted = place,
-									  .file = mapping->file,
-									  .row = NO_ROW,
-									  .is_again = is_again};
 	}
 }
 
@@ -340,7 +342,6 @@ static void sort_by_address(struct gathered *gathered)
 {
 	for (size_t i = 1; i < gathered->nr; i++) {
 		const struct probe_request request = gathered->requests[i];
-		const struct counted_place place = gathered->places[i];
 		size_t at = i;
 
 		while (at && gathered->requests[at - 1].address > request.address)
@@ -349,9 +350,7 @@ static void sort_by_address(struct gathered *gathered)
 			continue;
 		memmove(&gathered->requests[at + 1], &gathered->requests[at],
 			(i - at) * sizeof(request));
-		memmove(&gathered->places[at + 1], &gathered->places[at], (i - at) * sizeof(place));
 		gathered->requests[at] = request;
-		gathered->places[at] = place;
 	}
 }
 
@@ -360,25 +359,20 @@ static size_t read_image(void *image, uint64_t address, void *out, size_t nr_byt
 	return elf_image_read(image, address, out, nr_bytes);
 }
 
-/* Places of one file follow each other. */
-static void read_files(struct gathered *gathered)
+/* Not before probes are in, as making them takes the most memory. */
+static void make_places(struct gathered *gathered)
 {
-	struct read_ahead ahead = {.read = read_image};
-
-	gathered->file_bytes = xcalloc(gathered->nr ? gathered->nr : 1, FILE_BYTES);
+	gathered->places = xcalloc(gathered->nr, sizeof(*gathered->places));
 	for (size_t i = 0; i < gathered->nr; i++) {
-		struct probe_request *request = &gathered->requests[i];
-		const struct counted_place *place = &gathered->places[i];
-		uint8_t *bytes = gathered->file_bytes + i * FILE_BYTES;
+		const struct probe_request *request = &gathered->requests[i];
+		/* Its first member. */
+		const struct gathered_code *code = (const void *)request->code;
 
-		if (request->file_bytes || probe_is_of_word(request))
-			continue;
-		request->file_bytes = bytes;
-		if (ahead.context != place->file->image)
-			ahead = (struct read_ahead){.read = read_image,
-						    .context = place->file->image};
-		request->nr_file_bytes =
-			(uint32_t)read_ahead_get(&ahead, place->wanted->address, bytes, FILE_BYTES);
+		gathered->places[i] = (struct counted_place){
+			.wanted = &code->file->wanted.places[request->number],
+			.file = code->file,
+			.row = NO_ROW,
+			.is_again = code->is_again};
 	}
 }
 
@@ -561,6 +555,7 @@ static int install(struct prober *prober, struct probed_process *process,
 	const struct probe_extras extras = {.gate = prober->options.has_gate ? &process->gate
 									     : NULL,
 					    .heap = &heap,
+					    .read_file = read_image,
 					    .has_heap_before = has_heap(process)};
 	struct err own = ERR_INIT;
 	int status;
@@ -577,7 +572,6 @@ static int install(struct prober *prober, struct probed_process *process,
 	if (status < 0)
 		return status;
 	sort_by_address(gathered);
-	read_files(gathered);
 	status = installation_make(&installation, access, gathered->requests, gathered->nr, &extras,
 				   &cost, &own);
 	if (status < 0 && status != ERR_EMPTY) {
@@ -585,6 +579,7 @@ static int install(struct prober *prober, struct probed_process *process,
 			*err = own;
 		return status;
 	}
+	make_places(gathered);
 	note_outcomes(gathered, installation, access->memory);
 	name_refused(prober, gathered);
 	keep(prober, process, gathered, installation, &cost, access->is_stopped, counting);

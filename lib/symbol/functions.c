@@ -24,10 +24,16 @@
  */
 struct entry {
 	uint64_t address, end;		  /* as in the tables: with the object's bias */
-	struct symbol_function *shown;	  /* owned; NULL: not asked for yet */
+	struct symbol_function *shown;	  /* owned, or in a block; NULL: not asked for yet */
 	uint32_t first_alias, nr_aliases; /* range of the file's symbols; the last is shown */
 	uint32_t definition;		  /* its index in the inventory, plus 1; 0: none */
 	enum symbol_function_kind kind;
+};
+
+/* Memory of many results, most of which are forgotten together. */
+struct block {
+	struct symbol_function *rows; /* owned */
+	size_t nr, cap;
 };
 
 struct symbol_functions {
@@ -36,6 +42,8 @@ struct symbol_functions {
 	struct inlined_copies copies;
 	struct entry *entries; /* by address */
 	size_t nr, cap;
+	struct block *blocks; /* owned */
+	size_t nr_blocks, cap_blocks;
 	bool has_made_names;		 /* describe_made_names() was called */
 	struct name_index linkage_names; /* entries by the names of their symbols; */
 	bool has_linkage_names;		 /* it is made for the first search */
@@ -63,6 +71,51 @@ static const struct elf_symbol *aliases_of(const struct symbol_functions *functi
 	return functions->file->symbols.rows + entry->first_alias;
 }
 
+/* Make room for the results of a search. */
+static void add_block(struct symbol_functions *functions, size_t nr)
+{
+	ARRAY_GROW(functions->blocks, functions->nr_blocks, functions->cap_blocks);
+	functions->blocks[functions->nr_blocks++] = (struct block){
+		.rows = xcalloc(nr ? nr : 1, sizeof(struct symbol_function)), .cap = nr};
+}
+
+static void free_blocks(struct symbol_functions *functions)
+{
+	for (size_t i = 0; i < functions->nr_blocks; i++)
+		free(functions->blocks[i].rows);
+	free(functions->blocks);
+	functions->blocks = NULL;
+	functions->nr_blocks = functions->cap_blocks = 0;
+}
+
+static struct symbol_function *new_shown(const struct symbol_functions *functions)
+{
+	struct block *last =
+		functions->nr_blocks ? &functions->blocks[functions->nr_blocks - 1] : NULL;
+
+	return last && last->nr < last->cap ? &last->rows[last->nr++]
+					    : xmalloc(sizeof(struct symbol_function));
+}
+
+static bool is_in_block(const struct symbol_functions *functions,
+			const struct symbol_function *shown)
+{
+	for (size_t i = 0; i < functions->nr_blocks; i++) {
+		const struct block *block = &functions->blocks[i];
+
+		if (shown >= block->rows && shown < block->rows + block->cap)
+			return true;
+	}
+	return false;
+}
+
+static void free_shown(const struct symbol_functions *functions, struct entry *entry)
+{
+	if (!is_in_block(functions, entry->shown))
+		free(entry->shown);
+	entry->shown = NULL;
+}
+
 /* The result of a search, for its caller; it stays where it is. */
 static struct symbol_function *shown_of(const struct symbol_functions *functions,
 					struct entry *entry)
@@ -71,7 +124,7 @@ static struct symbol_function *shown_of(const struct symbol_functions *functions
 
 	if (entry->shown)
 		return entry->shown;
-	entry->shown = xmalloc(sizeof(*entry->shown));
+	entry->shown = new_shown(functions);
 	*entry->shown = (struct symbol_function){
 		.start = entry->address - bias,
 		.end = entry->end - bias,
@@ -276,7 +329,8 @@ void symbol_functions_free(struct symbol_functions *functions)
 	name_pool_release(&functions->pool);
 	name_index_release(&functions->linkage_names);
 	for (size_t i = 0; i < functions->nr; i++)
-		free(functions->entries[i].shown);
+		free_shown(functions, &functions->entries[i]);
+	free_blocks(functions);
 	free(functions->entries);
 	free(functions);
 }
@@ -284,11 +338,14 @@ void symbol_functions_free(struct symbol_functions *functions)
 void symbol_functions_trim(struct symbol_functions *functions)
 {
 	for (size_t i = 0; i < functions->nr; i++) {
-		if (has_name(&functions->entries[i]))
-			continue;
-		free(functions->entries[i].shown);
-		functions->entries[i].shown = NULL;
+		struct entry *entry = &functions->entries[i];
+
+		if (!has_name(entry))
+			free_shown(functions, entry);
+		else if (is_in_block(functions, entry->shown))
+			entry->shown = xmemdup(entry->shown, sizeof(*entry->shown));
 	}
+	free_blocks(functions);
 	name_index_release(&functions->linkage_names);
 	functions->has_linkage_names = false;
 }
@@ -701,6 +758,7 @@ const struct symbol_function **symbol_functions_match(struct symbol_functions *f
 	struct entry **meant = all_meant(functions, &wanted, &nr_meant);
 	struct entry **nameless = xcalloc(nr_meant ? nr_meant : 1, sizeof(struct entry *));
 
+	add_block(functions, nr_meant);
 	/* Only those with a symbol have a name for certain. */
 	for (size_t i = 0; i < nr_meant; i++) {
 		if (!meant[i]->nr_aliases)

@@ -59,7 +59,7 @@ struct symbol_inlined_function {
 struct symbol_functions *symbol_functions_new(struct symbol_file *file);
 void symbol_functions_free(struct symbol_functions *functions); /* may be NULL */
 
-/* Forget what searches have found but has no name: the caller has nothing of it any more. */
+/* Forget what searches have found, except names: the caller has nothing of it any more. */
 void symbol_functions_trim(struct symbol_functions *functions);
 
 /* The number of functions; all names of one address are one function. */
