@@ -113,6 +113,36 @@ static int parse_moment(const char *text, struct heap_filter *filter, struct err
 	return status;
 }
 
+/* Digits; nothing is `open`. */
+static bool parse_number(const char *text, size_t length, uint32_t open, uint32_t *number)
+{
+	uint64_t value = 0;
+
+	for (size_t i = 0; i < length; i++) {
+		if (text[i] < '0' || text[i] > '9' || value > UINT32_MAX / 10)
+			return false;
+		value = 10 * value + (uint64_t)(text[i] - '0');
+	}
+	*number = length ? (uint32_t)value : open;
+	return true;
+}
+
+/* "N", "A..B", "A.." or "..B". */
+static int parse_parallelism(const char *text, struct parallelism_range *range, struct err *err)
+{
+	const char *dots = strstr(text, "..");
+	const char *end = dots ? dots + strlen("..") : text;
+	size_t length = dots ? (size_t)(dots - text) : strlen(text);
+
+	range->is_given = true;
+	if (length + strlen(end) && parse_number(text, length, 0, &range->from) &&
+	    parse_number(end, strlen(end), UINT32_MAX, &range->to) && range->from <= range->to)
+		return 0;
+	err_set(err, ERR_INVALID, "--parallelism needs a number of threads, not '%s'", text);
+	err_hint(err, "as 1, or a range: 2..4, 3..");
+	return ERR_INVALID;
+}
+
 static struct pattern_list patterns(const struct option_list *list)
 {
 	return (struct pattern_list){.texts = list->values, .nr = list->nr};
@@ -128,6 +158,9 @@ int filter_options_apply(const struct filter_options *options, struct filter *fi
 		.functions = patterns(&options->functions),
 		.shape = {.focus = patterns(&options->focus), .hide = patterns(&options->hide)}};
 	filter->heap.temporary_ns = options->temporary_ns;
+	if (options->parallelism &&
+	    parse_parallelism(options->parallelism, &filter->parallelism, err))
+		return ERR_INVALID;
 	if (options->at && parse_moment(options->at, &filter->heap, err))
 		return ERR_INVALID;
 	return options->time ? parse_range(options->time, filter, err) : 0;

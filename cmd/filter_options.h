@@ -16,10 +16,11 @@ struct err;
  */
 struct filter_options {
 	struct option_list threads, processes, modules, functions, focus, hide;
-	const char *time;      /* "A..B", or NULL */
-	const char *at;	       /* of memory: a time, "peak" or "mark:TEXT", or NULL */
-	uint64_t temporary_ns; /* 0: not given */
-	bool kernel, native;   /* for prepare_profile() */
+	const char *time;	 /* "A..B", or NULL */
+	const char *at;		 /* of memory: a time, "peak" or "mark:TEXT", or NULL */
+	const char *parallelism; /* "N", "A..B", or NULL */
+	uint64_t temporary_ns;	 /* 0: not given */
+	bool kernel, native;	 /* for prepare_profile() */
 };
 
 #define FILTER_OPTION_ROW(type_, name_, argument_, offset_, help_)                                 \
@@ -57,6 +58,9 @@ struct filter_options {
 	FILTER_OPTION_ROW(OPTION_STRING, "time", "A..B", offsetof(values, member.time),            \
 		"from A to B since the start: 1s..2.5s, ..500ms, 10..; before the trigger of a "   \
 		"flight recorder: -10s..; or between marks: mark:TEXT..mark:TEXT"),                                                           \
+	FILTER_OPTION_ROW(OPTION_STRING, "parallelism", "N",                                       \
+		offsetof(values, member.parallelism),                                              \
+		"elapsed time during which N threads ran at once: 1, 2..4, 3.. or 0"),             \
 	FILTER_OPTION_ROW(OPTION_STRING, "at", "WHEN", offsetof(values, member.at),                \
 		"memory that is alive at a time, at the peak or at mark:TEXT"),                    \
 	FILTER_OPTION_ROW(OPTION_DURATION, "temporary", "TIME",                                    \

@@ -15,7 +15,8 @@ struct err;
  * an enum metric.
  */
 #define METRIC_HELP                                                                                \
-	"cpu, wall, runq, blocked or samples; of memory alloc, allocs, live, peak, leaked, "       \
+	"cpu, wall, runq, blocked, elapsed or samples; of memory alloc, allocs, live, peak, "      \
+	"leaked, "                                                                                 \
 	"temporary or freed"
 
 /*
@@ -52,7 +53,7 @@ int source_paths_check(const struct option_list *paths, struct err *err);
 #define KEYS_OPTION_ROW(values, member)                                                            \
 	{.type = OPTION_STRING, .name = "by", .argument = "WHAT[,WHAT]",                           \
 	 .offset = offsetof(values, member),                                                       \
-	 .help = DIMENSION_HELP ", mark or, of memory, lifetime; or, as in thread,function, by "    \
+	 .help = DIMENSION_HELP ", mark, of elapsed time parallelism or, of memory, lifetime; or, as in thread,function, by "    \
 		 "both in groups by the first (default: function)"}
 #define SOURCE_PATH_OPTION_ROW(values, member, help_)                                              \
 	{.type = OPTION_LIST, .name = "source-path", .argument = "OLD=NEW",                        \

@@ -74,7 +74,8 @@ static const struct option_row rows[] = {
 	 .offset = AT(metric),
 	 .choices = metric_names_and_calls,
 	 .help = METRIC_HELP "; or calls, which sorts by them (default: cpu; wall with --by "
-			     "state, blocked with --by syscall, lock and fd, alloc with --by "
+			     "state, blocked with --by syscall, lock and fd, elapsed with --by "
+			     "parallelism, alloc with --by "
 			     "lifetime, live with --at)"},
 	KEYS_OPTION_ROW(struct report_args, by),
 	{.type = OPTION_UINT,
@@ -180,6 +181,8 @@ static enum metric metric_of(const struct report_args *args)
 		return METRIC_ALLOC;
 	if (args->filter.at && args->metric == NOT_GIVEN)
 		return METRIC_LIVE;
+	if (args->filter.parallelism && args->metric == NOT_GIVEN)
+		return METRIC_ELAPSED;
 	/* Calls are counted beside a metric of time. */
 	metric = flat_keys_metric(&args->keys);
 	return args->metric == METRIC_CALLS && metric_is_memory(metric) ? METRIC_CPU : metric;

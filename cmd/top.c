@@ -589,6 +589,8 @@ static int choose_metric(struct top_args *args, struct browse_wishes *wishes, st
 	for (int metric = 0; metric < METRIC_COUNT; metric++) {
 		const struct metric_info *info = metric_info((enum metric)metric);
 
+		if (metric == METRIC_ELAPSED)
+			continue;
 		if (metric_is_counter((enum metric)metric) &&
 		    !(args->record.metrics.counters &
 		      KERNEL_COUNTER_BIT(metric_counter((enum metric)metric))))
@@ -601,6 +603,9 @@ static int choose_metric(struct top_args *args, struct browse_wishes *wishes, st
 		wishes->metric = (enum metric)args->metric;
 	else if (has_memory)
 		wishes->metric = METRIC_LIVE;
+	if (wishes->metric == METRIC_ELAPSED)
+		return err_set(err, ERR_INVALID,
+			       "--metric elapsed is of a recording, as 'profc report' shows it");
 	if (!(wishes->metrics & UINT32_C(1) << wishes->metric))
 		return err_set(err, ERR_INVALID, "--metric %s needs --mem%s",
 			       metric_name(wishes->metric), has_memory ? "-free-stacks" : "");

@@ -30,6 +30,7 @@ enum dimension {
 	BY_FD,		/* the descriptor that it was blocked on */
 	BY_LIFETIME,	/* of memory: how long blocks lived */
 	BY_MARK,	/* a phase: from one mark of the recording to the next */
+	BY_PARALLELISM, /* how many threads ran at once */
 	BY_SOURCE_LINE, /* a (file, line), whichever functions stand there: annotated source */
 	BY_INLINE_SITE, /* a (function, file, line): what was inlined at a line; total only */
 };
@@ -67,6 +68,7 @@ enum dimension_metrics {
 	DIMENSION_DIVIDES_ALL,
 	DIMENSION_DIVIDES_TIME, /* and samples */
 	DIMENSION_DIVIDES_MEMORY,
+	DIMENSION_DIVIDES_ELAPSED,
 };
 
 /*

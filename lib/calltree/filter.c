@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/minmax.h"
+#include "calltree/elapsed.h"
 #include "calltree/expand.h"
 #include "calltree/patterns_priv.h"
 #include "calltree/reshape_priv.h"
@@ -301,7 +302,29 @@ int filter_fits(const struct filter *filter, enum metric metric, struct err *err
 		return err_set(err, ERR_INVALID, "--at needs --metric live");
 	if (filter->heap.temporary_ns && metric != METRIC_TEMPORARY)
 		return err_set(err, ERR_INVALID, "--temporary needs --metric temporary");
+	if (filter->parallelism.is_given && metric != METRIC_ELAPSED)
+		return err_set(err, ERR_INVALID, "--parallelism needs --metric elapsed");
 	return 0;
+}
+
+static struct elapsed *elapsed_of(const struct selection *selection)
+{
+	const struct timelines *timelines = selection->timelines;
+	cleanup_free struct timeline *ranges = xcalloc(timelines->nr, sizeof(*ranges));
+
+	for (size_t i = 0; i < timelines->nr; i++)
+		ranges[i] = (struct timeline){
+			.begin_ns =
+				max_u64(selection->ranges[i].from_ns, timelines->rows[i].begin_ns),
+			.end_ns = min_u64(selection->ranges[i].to_ns, timelines->rows[i].end_ns)};
+	return elapsed_new(selection->expansion->profile, timelines, ranges);
+}
+
+const struct elapsed *selection_elapsed(const struct selection *selection)
+{
+	if (!*selection->elapsed)
+		*selection->elapsed = elapsed_of(selection);
+	return *selection->elapsed;
 }
 
 static bool has_selected(const struct selection *selection, uint32_t run)
@@ -421,7 +444,8 @@ static void select_all(struct selection *out, const struct compiled_filter *comp
 		out->stacks[STACK_EMPTY.v] = false;
 	out->whole_lives =
 		filter->modules.nr == 0 && filter->functions.nr == 0 && filter->shape.focus.nr == 0;
-	out->everything = filter->threads.nr == 0 && filter->processes.nr == 0;
+	out->everything = filter->threads.nr == 0 && filter->processes.nr == 0 &&
+			  !filter->parallelism.is_given;
 	out->all_stacks = filter->modules.nr == 0 && filter->functions.nr == 0 && !out->reshaped;
 	out->whole_processes = filter->threads.nr == 0 && filter->modules.nr == 0 && !out->reshaped;
 }
@@ -440,6 +464,8 @@ int selection_new(const struct expansion *expansion, const struct filter *filter
 
 	out->expansion = out->original = expansion;
 	out->timelines = timelines_new(expansion->profile);
+	out->elapsed = xcalloc(1, sizeof(*out->elapsed));
+	out->parallelism = filter->parallelism;
 	status = find_ranges(out, filter, err);
 	if (status == 0)
 		status = compile_filter(&compiled, filter, err);
@@ -470,6 +496,8 @@ void selection_free(struct selection *selection)
 	free(selection->stacks);
 	free(selection->ranges);
 	timelines_free(selection->timelines);
+	elapsed_free(*selection->elapsed);
+	free(selection->elapsed);
 	reshaped_free(selection->reshaped);
 	free(selection);
 }

@@ -8,6 +8,7 @@
 
 #include "profile/profile.h"
 
+struct elapsed;
 struct err;
 struct expansion;
 struct reshaped;
@@ -46,6 +47,12 @@ struct heap_filter {
 	uint64_t temporary_ns; /* 0: the default */
 };
 
+/* So many threads run at once. */
+struct parallelism_range {
+	bool is_given;
+	uint32_t from, to; /* UINT32_MAX: any more */
+};
+
 /* Functions by name: those that stacks begin with, and those left out of stacks. */
 struct shape_filter {
 	struct pattern_list focus; /* stacks with such a function, from the outermost one on */
@@ -67,6 +74,7 @@ struct filter {
 	/* Each of the times may count back from the trigger of a flight recorder's file. */
 	bool from_before_trigger, to_before_trigger;
 	struct heap_filter heap;
+	struct parallelism_range parallelism; /* for METRIC_ELAPSED */
 };
 
 /* The heap filter of a selection, resolved. */
@@ -109,10 +117,16 @@ struct selection {
 	struct time_range *ranges;
 	struct timelines *timelines;
 	struct selected_heap heap;
+	struct parallelism_range parallelism;
+	/* Where the elapsed time went, once it was asked for (calltree/elapsed.h); owned. */
+	struct elapsed **elapsed;
 };
 
 /* The time that is selected, of all runs together. */
 uint64_t selection_elapsed_ns(const struct selection *selection);
+
+/* Where that time went; the selection keeps it. Borrowed. */
+const struct elapsed *selection_elapsed(const struct selection *selection);
 
 /* The selected range of a thread's run. Borrowed. */
 const struct time_range *selection_range(const struct selection *selection,

@@ -21,7 +21,8 @@
 	[BY_LOCK] = "lock", [BY_FD] = "fd", [BY_LIFETIME] = "lifetime"
 /* clang-format on */
 
-const char *const dimension_names[] = {LIVE_NAMES, [BY_MARK] = "mark", NULL};
+const char *const dimension_names[] = {
+	LIVE_NAMES, [BY_MARK] = "mark", [BY_PARALLELISM] = "parallelism", NULL};
 const char *const dimension_names_live[] = {LIVE_NAMES, NULL};
 
 /* Levels of code. */
@@ -142,6 +143,14 @@ static void of_lifetime(struct flat_division *division, const struct observation
 	*fact = lifetime_of(&life);
 }
 
+static void of_parallelism(struct flat_division *division, const struct observation *observation,
+			   struct flat_row *key, uint32_t *fact)
+{
+	(void)division;
+	(void)key;
+	*fact = observation->parallelism;
+}
+
 /* Names. */
 
 static void append_function(struct buf *out, const struct flat *flat, const struct flat_row *row,
@@ -255,6 +264,13 @@ static void append_phase(struct buf *out, const struct flat *flat, const struct 
 		buf_append_str(out, profile_str(flat_expansion(flat)->profile, phase->text));
 }
 
+static void append_parallelism(struct buf *out, const struct flat *flat, const struct flat_row *row,
+			       enum name_style style)
+{
+	(void)style;
+	buf_printf(out, "%u", flat_row_fact(flat, row, BY_PARALLELISM));
+}
+
 const struct dimension_info dimensions[DIMENSION_COUNT] = {
 	[BY_FUNCTION] = {.heading = "function",
 			 .kind = DIMENSION_OF_FUNCTIONS,
@@ -341,6 +357,13 @@ const struct dimension_info dimensions[DIMENSION_COUNT] = {
 		     .needs_marks = true,
 		     .divide = flat_divide_by_phase,
 		     .append_name = append_phase},
+	[BY_PARALLELISM] = {.heading = "threads running",
+			    .kind = DIMENSION_OF_FACTS,
+			    .divides = DIMENSION_DIVIDES_ELAPSED,
+			    .metric = METRIC_ELAPSED,
+			    .is_in_order = true,
+			    .of_observation = of_parallelism,
+			    .append_name = append_parallelism},
 	[BY_SOURCE_LINE] = {.heading = "line",
 			    .kind = DIMENSION_OF_PLACES,
 			    .implies = BIT(BY_FILE),
@@ -362,9 +385,11 @@ bool dimension_divides(enum dimension dimension, enum metric metric)
 	case DIMENSION_DIVIDES_ALL:
 		break;
 	case DIMENSION_DIVIDES_TIME:
-		return metric_is_of_samples(metric);
+		return metric_is_of_samples(metric) || metric == METRIC_ELAPSED;
 	case DIMENSION_DIVIDES_MEMORY:
 		return metric_is_memory(metric);
+	case DIMENSION_DIVIDES_ELAPSED:
+		return metric == METRIC_ELAPSED;
 	}
 	return true;
 }

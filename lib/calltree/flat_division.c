@@ -81,8 +81,11 @@ void flat_divide_by_state(struct flat_division *division, const struct observati
 	struct sample running = *sample, runnable = *sample, blocked = *sample;
 	bool counts = division->flat->weights->metric == METRIC_SAMPLES;
 
-	if (sample->kind == SAMPLE_UNATTRIBUTED) {
-		*state = STATE_UNATTRIBUTED;
+	if (sample->kind == SAMPLE_UNATTRIBUTED || division->walk.elapsed) {
+		*state = sample->kind == SAMPLE_UNATTRIBUTED ? STATE_UNATTRIBUTED
+			 : sample->cpu_ns		     ? STATE_RUNNING
+			 : sample->runq_ns		     ? STATE_RUNNABLE
+							     : STATE_BLOCKED;
 		flat_divide(division, observation, key);
 		return;
 	}
@@ -132,19 +135,35 @@ static struct sample cut(const struct sample *sample, uint64_t begin_ns, uint64_
 	return part;
 }
 
+/* The part of an observation whose sample was cut. */
+static struct observation scaled(const struct observation *observation, const struct sample *part)
+{
+	struct observation out = *observation;
+	double share;
+
+	out.sample = *part;
+	out.weight = part->cpu_ns + part->runq_ns + part->blocked_ns;
+	share = observation->weight ? (double)out.weight / (double)observation->weight : 0;
+	out.known = observation->known ? out.weight : 0;
+	out.square *= share;
+	out.slack *= share;
+	return out;
+}
+
 /* A sample covers the time since its thread's previous one, a block one moment. */
 void flat_divide_by_phase(struct flat_division *division, const struct observation *observation,
 			  struct flat_row *key, uint32_t *phase)
 {
 	const struct phases *phases = division->flat->phases;
 	const struct sample *sample = &observation->sample;
-	uint64_t begin_ns = division->walk.samples.begin_ns;
+	bool is_elapsed = division->walk.elapsed;
+	uint64_t begin_ns = is_elapsed ? observation->begin_ns : division->walk.samples.begin_ns;
 	uint32_t process =
 		flat_expansion(division->flat)->profile->threads[sample->thread.v].process;
 	size_t last = phases_find(phases, process, sample->time_ns);
 
-	if (!metric_is_of_samples(division->flat->weights->metric) || begin_ns >= sample->time_ns ||
-	    phases->phases[last].from_ns <= begin_ns) {
+	if ((!is_elapsed && !metric_is_of_samples(division->flat->weights->metric)) ||
+	    begin_ns >= sample->time_ns || phases->phases[last].from_ns <= begin_ns) {
 		*phase = (uint32_t)last;
 		flat_divide(division, observation, key);
 		return;
@@ -162,6 +181,12 @@ void flat_divide_by_phase(struct flat_division *division, const struct observati
 		    division->flat->weights->metric != METRIC_SAMPLES)
 			part.nr = part.nr ? part.nr : 1;
 		*phase = (uint32_t)i;
-		divide_sample(division, &part, key);
+		if (is_elapsed) {
+			struct observation cut_part = scaled(observation, &part);
+
+			flat_divide(division, &cut_part, key);
+		} else {
+			divide_sample(division, &part, key);
+		}
 	}
 }

@@ -85,6 +85,9 @@ int flat_keys_check(const struct flat_keys *keys, enum metric metric, struct err
 	if (dimension_info(wrong)->divides == DIMENSION_DIVIDES_MEMORY)
 		return err_set(err, ERR_INVALID, "--by %s needs a metric of memory",
 			       dimension_names[wrong]);
+	if (dimension_info(wrong)->divides == DIMENSION_DIVIDES_ELAPSED)
+		return err_set(err, ERR_INVALID, "--by %s needs --metric elapsed",
+			       dimension_names[wrong]);
 	return err_set(err, ERR_INVALID, "memory cannot be divided by %s", dimension_names[wrong]);
 }
 

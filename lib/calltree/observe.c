@@ -3,8 +3,11 @@
 #include "calltree/observe.h"
 
 #include <math.h>
+#include <stdlib.h>
 
+#include "base/alloc.h"
 #include "base/minmax.h"
+#include "calltree/elapsed.h"
 #include "calltree/expand.h"
 
 static const struct profile *profile_of(const struct observation_walk *walk)
@@ -28,6 +31,11 @@ void observation_walk_init(struct observation_walk *walk, const struct selection
 		.selection = selection, .metric = metric, .at_ns = HEAP_AT_END};
 	if (metric_is_counter(metric))
 		return;
+	if (metric == METRIC_ELAPSED) {
+		walk->elapsed = selection_elapsed(selection);
+		walk->counted = xcalloc(profile_of(walk)->nr_samples + 1, sizeof(*walk->counted));
+		return;
+	}
 	if (metric_is_of_samples(metric)) {
 		selection_walk_init(&walk->samples, selection);
 		return;
@@ -39,7 +47,9 @@ void observation_walk_init(struct observation_walk *walk, const struct selection
 
 void observation_walk_release(struct observation_walk *walk)
 {
-	if (metric_is_counter(walk->metric))
+	free(walk->counted);
+	walk->counted = NULL;
+	if (metric_is_counter(walk->metric) || walk->elapsed)
 		return;
 	if (metric_is_memory(walk->metric)) {
 		heap_estimate_release(&walk->estimate);
@@ -114,6 +124,7 @@ static bool is_of_metric(struct observation_walk *walk, uint32_t index)
 	case METRIC_RUNQ:
 	case METRIC_BLOCKED:
 	case METRIC_SAMPLES:
+	case METRIC_ELAPSED:
 	case METRIC_KERNEL:
 		break;
 	}
@@ -236,8 +247,38 @@ static bool next_advance(struct observation_walk *walk, struct observation *out)
 	return false;
 }
 
+static bool is_in(const struct parallelism_range *range, uint32_t parallelism)
+{
+	return !range->is_given || (parallelism >= range->from && parallelism <= range->to);
+}
+
+static bool next_elapsed(struct observation_walk *walk, struct observation *out)
+{
+	const struct selection *selection = walk->selection;
+
+	while (walk->next < walk->elapsed->nr) {
+		size_t index = walk->next++;
+		uint32_t sample = walk->elapsed->parts[index].sample;
+
+		if (!is_in(&selection->parallelism, walk->elapsed->parts[index].parallelism))
+			continue;
+		elapsed_observe(walk->elapsed, profile_of(walk), index, out);
+		if (!selection->threads[out->sample.thread.v] ||
+		    !selection->stacks[out->sample.stack.v])
+			continue;
+		/* If a sample has several parts, the first one counts. */
+		if (walk->counted[sample])
+			out->sample.nr = 0;
+		walk->counted[sample] = true;
+		return true;
+	}
+	return false;
+}
+
 bool observation_walk_next(struct observation_walk *walk, struct observation *observation)
 {
+	if (walk->elapsed)
+		return next_elapsed(walk, observation);
 	if (metric_is_counter(walk->metric))
 		return next_advance(walk, observation);
 	if (metric_is_memory(walk->metric))

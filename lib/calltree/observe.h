@@ -7,6 +7,8 @@
 #include "profile/heap_estimate.h"
 #include "profile/heap_lives.h"
 
+struct elapsed;
+
 /*
  * Walks over the selected observations of a metric. Numbers of blocks and bytes are fractions: each
  * rounding error is carried to the next observation, so that sums are right.
@@ -17,6 +19,8 @@ struct observation_walk {
 	bool all;	/* ignore the filters */
 	uint64_t at_ns; /* for METRIC_LIVE and METRIC_PEAK: the moment; HEAP_AT_END */
 	struct selection_walk samples;
+	const struct elapsed *elapsed; /* for METRIC_ELAPSED; borrowed */
+	bool *counted;		       /* likewise: by sample, a part of it was returned; owned */
 	struct heap_estimate estimate; /* these members are for memory */
 	struct heap_lives lives;       /* empty until they are needed */
 	/*

@@ -16,7 +16,8 @@ bool per_call_of_total(enum metric metric, const struct tally *total, const stru
 {
 	double half = tally_interval(called, total) / 100;
 
-	if (calls == 0 || total->samples == 0 || !metric_is_time(metric))
+	if (calls == 0 || total->samples == 0 || !metric_is_time(metric) ||
+	    metric == METRIC_ELAPSED)
 		return false;
 	per_call->ns = (double)called->weight / (double)calls;
 	per_call->ci_ns = half * (double)total->weight / (double)calls;

@@ -35,7 +35,7 @@ void observation_weigh(struct observation *observation, enum metric metric)
 
 	observation->weight = sample_weight(sample, metric);
 	observation->known = known_weight(sample, observation->weight);
-	observation->square = observation->blocks = 0;
+	observation->square = observation->blocks = observation->slack = 0;
 	observation->row = 0;
 	/* Unattributed time is not an estimate of any function. */
 	if (sample->kind == SAMPLE_UNATTRIBUTED)
@@ -60,6 +60,7 @@ void tally_add_observation(struct tally *tally, const struct observation *observ
 	tally->known += observation->known;
 	tally->square += observation->square;
 	tally->blocks += observation->blocks;
+	tally->slack += observation->slack;
 }
 
 void tally_add_sample(struct tally *tally, const struct sample *sample, enum metric metric)
@@ -98,6 +99,7 @@ void tally_add(struct tally *tally, const struct tally *other)
 	tally->joint += other->joint;
 	tally->fixed += other->fixed;
 	tally->lost += other->lost;
+	tally->slack += other->slack;
 }
 
 static uint64_t difference(uint64_t whole, uint64_t part)
@@ -115,6 +117,7 @@ struct tally tally_scaled(const struct tally *tally, double share)
 		.blocks = tally->blocks * share,
 		.system = tally->system * share,
 		.joint = tally->joint * share * share,
+		.slack = tally->slack * share,
 	};
 }
 
@@ -127,6 +130,7 @@ void tally_subtract(struct tally *tally, const struct tally *part)
 	tally->blocks = fmax(tally->blocks - part->blocks, 0);
 	tally->system = fmax(tally->system - part->system, 0);
 	tally->joint = fmax(tally->joint - part->joint, 0);
+	tally->slack = fmax(tally->slack - part->slack, 0);
 }
 
 double tally_percent(const struct tally *part, const struct tally *whole)
@@ -194,6 +198,12 @@ static double roughness(const struct tally *part, double share)
 	return fmin(1, fmax(1 - part->joint / part->square, 0) / (1 - share));
 }
 
+/* Time that the part may have more or less is that of the rest. */
+static double slack_percent(const struct tally *part, const struct tally *whole)
+{
+	return 100 * fmax(fmin(part->slack, whole->slack - part->slack), 0) / (double)whole->weight;
+}
+
 double tally_half(const struct tally *part, const struct tally *whole)
 {
 	double share = tally_percent(part, whole) / 100, total = (double)whole->weight;
@@ -211,8 +221,9 @@ double tally_half(const struct tally *part, const struct tally *whole)
 	variance = fmax(variance_by_weights(part, whole),
 			share * (1 - share) * whole->square / (total * total));
 	variance *= roughness(part, share);
-	return 100 * Z_95 * sqrt(variance + Z_95 * Z_95 * once * once / 4) /
-	       (1 + Z_95 * Z_95 * once);
+	return slack_percent(part, whole) + 100 * Z_95 *
+						    sqrt(variance + Z_95 * Z_95 * once * once / 4) /
+						    (1 + Z_95 * Z_95 * once);
 }
 
 double tally_interval(const struct tally *part, const struct tally *whole)
@@ -224,7 +235,8 @@ double tally_interval(const struct tally *part, const struct tally *whole)
 
 bool tally_is_exact(const struct tally *tally)
 {
-	return tally->known == tally->weight && tally->square == 0 && tally->lost <= 0;
+	return tally->known == tally->weight && tally->square == 0 && tally->lost <= 0 &&
+	       tally->slack <= 0;
 }
 
 double tally_error(const struct tally *part, const struct tally *whole)

@@ -22,6 +22,7 @@ struct tally {
 	double fixed;
 	double lost;   /* of such a whole: besides, and of none of its parts, or any (likewise) */
 	double system; /* of the weight, where that is CPU time: system time */
+	double slack;  /* of elapsed time: may be so much more or less, whatever the samples say */
 };
 
 /*
@@ -36,6 +37,10 @@ struct observation {
 	double square;
 	double blocks; /* for memory; 0 for time */
 	uint32_t row;  /* of profile.heap.allocations; for memory only */
+	/* For METRIC_ELAPSED (elapsed.h): how many threads ran, since when, and tally.slack. */
+	uint32_t parallelism;
+	uint64_t begin_ns;
+	double slack;
 };
 
 /*
@@ -86,10 +91,11 @@ double tally_percent(const struct tally *part, const struct tally *whole);
  *
  * Blocks of memory are recorded with known chances, so only the second variance applies to them,
  * less the part that the exact totals fix. Where all blocks were to be recorded and some were lost,
- * these may all belong to the part, or none: the interval is wider by that.
+ * these may all belong to the part, or none: the interval is wider by that. So it is by the slack
+ *of elapsed time, or by that of the rest, which it would have to come from.
  */
 double tally_interval(const struct tally *part, const struct tally *whole);
-/* The same by samples alone: small parts may have less than 0.1. */
+/* The same by samples alone, but for slack: small parts may have less than 0.1. */
 double tally_half(const struct tally *part, const struct tally *whole);
 
 /*

@@ -64,6 +64,8 @@ static void match_functions(struct both *both)
 		enum metric metric = (enum metric)i;
 
 		if (metric != METRIC_SAMPLES &&
+		    (metric != METRIC_ELAPSED || (page_has_elapsed(both->old_extract) &&
+						  page_has_elapsed(both->new_extract))) &&
 		    profile_has_metric(both->diff->old_profile, metric) &&
 		    profile_has_metric(both->diff->new_profile, metric))
 			match_in(both, metric);

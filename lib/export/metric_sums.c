@@ -37,6 +37,9 @@ static void add_columns(struct metric_sums *sums, const struct extract *extract,
 {
 	const struct metric_info *info = metric_info(metric);
 
+	/* It takes a while, so that it is only there if it is asked for. */
+	if (metric == METRIC_ELAPSED && metric != extract->options->metric)
+		return;
 	if (!is_recorded(extract->profile, metric))
 		return;
 	if (info->pprof_count)
@@ -122,7 +125,8 @@ static struct metric_row row_of(const struct extract *extract, struct path_maker
 static bool has_values(const struct metric_sums *sums, const struct sample *sample)
 {
 	for (unsigned int i = 0; i < sums->nr_columns; i++)
-		if (sample_weight(sample, sums->columns[i].metric))
+		if (sums->columns[i].metric != METRIC_ELAPSED &&
+		    sample_weight(sample, sums->columns[i].metric))
 			return true;
 	return false;
 }
@@ -147,7 +151,8 @@ static void add_samples(struct metric_sums *sums, const struct extract *extract,
 		row = row_of(extract, maker, sample);
 		values = values_of(sums, &row);
 		for (unsigned int i = 0; i < sums->nr_columns; i++)
-			values[i] += sample_weight(sample, sums->columns[i].metric);
+			if (sums->columns[i].metric != METRIC_ELAPSED)
+				values[i] += sample_weight(sample, sums->columns[i].metric);
 	}
 	observation_walk_release(&walk);
 }
@@ -252,7 +257,8 @@ void metric_sums_init(struct metric_sums *sums, const struct extract *extract)
 		for (unsigned int i = 0; i < sums->nr_columns; i++) {
 			if (metric_is_memory(sums->columns[i].metric) && sums->columns[i].is_number)
 				add_blocks(sums, extract, maker, i);
-			else if (metric_is_counter(sums->columns[i].metric))
+			else if (metric_is_counter(sums->columns[i].metric) ||
+				 sums->columns[i].metric == METRIC_ELAPSED)
 				add_advances(sums, extract, maker, i);
 		}
 	}

@@ -109,7 +109,7 @@ void page_calls_write(struct page_data *data, struct json *json)
 	json_array_end(json);
 	json_key_object_begin(json, "perCall");
 	for (int metric = 0; metric < METRIC_COUNT; metric++)
-		if (metric_is_time((enum metric)metric))
+		if (metric_is_time((enum metric)metric) && metric != METRIC_ELAPSED)
 			write_metric(data, json, (enum metric)metric);
 	json_object_end(json);
 }

@@ -25,7 +25,8 @@ static void sort_stacks(struct page_data *data)
 
 	if (metric_is_memory(data->extract->options->metric))
 		page_blocks_weigh(data, weights);
-	else if (metric_is_counter(data->extract->options->metric))
+	else if (metric_is_counter(data->extract->options->metric) ||
+		 data->extract->options->metric == METRIC_ELAPSED)
 		page_advances_weigh(data, weights);
 	else
 		page_samples_weigh(data, weights);
@@ -252,7 +253,7 @@ static void write_meta(struct page_data *data, struct json *json)
 /* The table of the page whose rows a metric adds up. */
 static const char *rows_of(enum metric metric)
 {
-	if (metric_is_counter(metric))
+	if (metric_is_counter(metric) || metric == METRIC_ELAPSED)
 		return "advances";
 	return metric_is_memory(metric) ? "blocks" : "samples";
 }

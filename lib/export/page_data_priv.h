@@ -99,6 +99,8 @@ uint32_t page_leaf(struct page_data *data, const struct sample *sample);
 void page_samples_write(struct page_data *data);
 void page_blocks_write(struct page_data *data);
 void page_advances_write(struct page_data *data);
+/* Does the page have elapsed time? */
+bool page_has_elapsed(const struct extract *extract);
 /* After the columns: members of the open object. */
 void page_blocks_write_members(const struct page_data *data, struct json *json);
 /* Members of the open object. */

@@ -3,6 +3,7 @@
  * The samples of the page: thread by thread, with all that each weighs in time; and by how much
  * counters of threads have advanced between samples.
  */
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -201,9 +202,22 @@ void page_samples_write(struct page_data *data)
 		page_columns_add(&data->columns, data->samples[i].sample.nr);
 }
 
-/* --- counters --- */
+/* --- counters, and elapsed time --- */
 
-/* The selected advances of all counters, one counter after the other. */
+/* The page has elapsed time only if that is asked for where it would make the page much larger. */
+#define ELAPSED_SAMPLES_MAX 50000
+
+bool page_has_elapsed(const struct extract *extract)
+{
+	return profile_has_metric(extract->profile, METRIC_ELAPSED) &&
+	       (extract->options->metric == METRIC_ELAPSED ||
+		extract->profile->nr_samples <= ELAPSED_SAMPLES_MAX);
+}
+
+/*
+ * The selected advances of all counters, one counter after the other. Elapsed time, which comes
+ * first, has the same form.
+ */
 struct advance_walk {
 	const struct page_data *data;
 	enum metric metric; /* of the current one; METRIC_COUNT: the walk is over */
@@ -215,6 +229,9 @@ static void begin_counter(struct advance_walk *walk)
 {
 	const struct profile *profile = walk->data->extract->profile;
 
+	if (walk->metric == METRIC_ELAPSED + 1 ||
+	    (walk->metric == METRIC_ELAPSED && !page_has_elapsed(walk->data->extract)))
+		walk->metric = METRIC_KERNEL;
 	while (walk->metric < METRIC_COUNT && !profile_total(profile, walk->metric))
 		walk->metric++;
 	if (walk->metric < METRIC_COUNT)
@@ -223,7 +240,7 @@ static void begin_counter(struct advance_walk *walk)
 
 static struct advance_walk walk_advances(const struct page_data *data)
 {
-	struct advance_walk walk = {.data = data, .metric = METRIC_KERNEL};
+	struct advance_walk walk = {.data = data, .metric = METRIC_ELAPSED};
 
 	begin_counter(&walk);
 	return walk;
@@ -312,9 +329,45 @@ static void write_advance_times(struct page_data *data)
 	}
 }
 
+/* Only the rows of elapsed time, which come first, have these: their length and errors. */
+static void write_elapsed(struct page_data *data, const char *name,
+			  double (*value)(const struct observation *observation))
+{
+	struct observation_walk walk;
+	struct observation observation;
+
+	page_columns_begin(&data->columns, name);
+	observation_walk_init(&walk, data->extract->selection, METRIC_ELAPSED);
+	while (observation_walk_next(&walk, &observation))
+		page_columns_add(&data->columns, (uint64_t)(value(&observation) + 0.5));
+	observation_walk_release(&walk);
+}
+
+static double span_of(const struct observation *observation)
+{
+	return (double)(observation->sample.time_ns - observation->begin_ns);
+}
+
+static double spread_of(const struct observation *observation)
+{
+	return sqrt(observation->square);
+}
+
+static double slack_of(const struct observation *observation)
+{
+	return observation->slack;
+}
+
 void page_advances_write(struct page_data *data)
 {
-	if (!data->extract->profile->advances.nr)
+	bool has_elapsed = page_has_elapsed(data->extract);
+
+	if (has_elapsed) {
+		write_elapsed(data, "advanceSpan", span_of);
+		write_elapsed(data, "advanceSpread", spread_of);
+		write_elapsed(data, "advanceSlack", slack_of);
+	}
+	if (!data->extract->profile->advances.nr && !has_elapsed)
 		return;
 	write_advances(data, "advanceMetric", metric_of);
 	write_advances(data, "advanceThread", thread_of);

@@ -2,6 +2,7 @@
 /* Amounts of metrics in samples and profiles. */
 #include "profile/advances.h"
 #include "profile/profile.h"
+#include "profile/timelines.h"
 
 uint64_t sample_weight(const struct sample *sample, enum metric metric)
 {
@@ -14,10 +15,27 @@ uint64_t sample_weight(const struct sample *sample, enum metric metric)
 	       (info->parts & METRIC_HAS_BLOCKED ? sample->blocked_ns : 0);
 }
 
+/* Of all runs. What is outside of the function of a recording took time away with it. */
+static uint64_t elapsed_ns(const struct profile *profile)
+{
+	struct timelines *timelines;
+	uint64_t sum_ns = 0;
+
+	if (!profile->nr_samples || profile->meta.within.v != STR_EMPTY.v)
+		return 0;
+	timelines = timelines_new(profile);
+	for (size_t i = 0; i < timelines->nr; i++)
+		sum_ns += timelines->rows[i].end_ns - timelines->rows[i].begin_ns;
+	timelines_free(timelines);
+	return sum_ns;
+}
+
 uint64_t profile_total(const struct profile *profile, enum metric metric)
 {
 	uint64_t total = 0;
 
+	if (metric == METRIC_ELAPSED)
+		return elapsed_ns(profile);
 	if (metric_is_counter(metric))
 		return advances_sum(&profile->advances, metric_counter(metric));
 	for (size_t i = 0; i < profile->nr_samples; i++)

@@ -329,6 +329,7 @@ static void set_stands(struct lives *lives)
 
 		from->stands_ns -= min_u64(from->stands_ns, lives->shares.rows[i].ns);
 		from->cpu_ns -= lives->shares.rows[i].ns;
+		from->recorded_cpu_ns -= min_u64(from->recorded_cpu_ns, lives->shares.rows[i].ns);
 	}
 }
 
@@ -357,7 +358,8 @@ static struct sample make_sample(const struct lives *lives, const struct share *
 				.cpu_ns = share->ns,
 				.stack = STACK_EMPTY,
 				.syscall_nr = -1,
-				.kind = SAMPLE_UNATTRIBUTED};
+				.kind = SAMPLE_UNATTRIBUTED,
+				.recorded_cpu_ns = share->ns};
 
 	if (share->to != NO_SAMPLE) {
 		const struct sample *to = &lives->profile->samples[share->to];

@@ -8,13 +8,14 @@
 
 #define NAMES                                                                                      \
 	[METRIC_CPU] = "cpu", [METRIC_WALL] = "wall", [METRIC_RUNQ] = "runq",                      \
-	[METRIC_BLOCKED] = "blocked", [METRIC_SAMPLES] = "samples", [METRIC_ALLOC] = "alloc",      \
-	[METRIC_ALLOCS] = "allocs", [METRIC_LIVE] = "live", [METRIC_PEAK] = "peak",                \
-	[METRIC_LEAKED] = "leaked", [METRIC_TEMPORARY] = "temporary", [METRIC_FREED] = "freed",    \
-	[OF(FAULTS)] = "faults", [OF(SWITCHES)] = "switches", [OF(READ_BYTES)] = "read-bytes",     \
-	[OF(WRITTEN_BYTES)] = "written-bytes", [OF(INSTRUCTIONS)] = "instructions",                \
-	[OF(CYCLES)] = "cycles", [OF(CACHE_MISSES)] = "cache-misses",                              \
-	[OF(BRANCH_MISSES)] = "branch-misses", [OF(MIGRATIONS)] = "migrations"
+	[METRIC_BLOCKED] = "blocked", [METRIC_SAMPLES] = "samples", [METRIC_ELAPSED] = "elapsed",  \
+	[METRIC_ALLOC] = "alloc", [METRIC_ALLOCS] = "allocs", [METRIC_LIVE] = "live",              \
+	[METRIC_PEAK] = "peak", [METRIC_LEAKED] = "leaked", [METRIC_TEMPORARY] = "temporary",      \
+	[METRIC_FREED] = "freed", [OF(FAULTS)] = "faults", [OF(SWITCHES)] = "switches",            \
+	[OF(READ_BYTES)] = "read-bytes", [OF(WRITTEN_BYTES)] = "written-bytes",                    \
+	[OF(INSTRUCTIONS)] = "instructions", [OF(CYCLES)] = "cycles",                              \
+	[OF(CACHE_MISSES)] = "cache-misses", [OF(BRANCH_MISSES)] = "branch-misses",                \
+	[OF(MIGRATIONS)] = "migrations"
 
 const char *const metric_names[] = {NAMES, NULL};
 const char *const metric_names_and_calls[] = {NAMES, "calls", NULL};
@@ -58,6 +59,8 @@ static const struct metric_info metrics[METRIC_COUNT] = {
 			    .none_words = "samples",
 			    .pprof_count = "samples",
 			    .kind = METRIC_OF_COUNT},
+	[METRIC_ELAPSED] = TIME_ROW("elapsed", " elapsed", "elapsed time",
+				    METRIC_HAS_CPU | METRIC_HAS_RUNQ | METRIC_HAS_BLOCKED),
 	[METRIC_ALLOC] = {MEMORY_ROW(" allocated", "blocks allocated", "alloc")},
 	/* Files for pprof have the number of blocks in the columns of METRIC_ALLOC. */
 	[METRIC_ALLOCS] = {.unit = "blocks",

@@ -8,9 +8,9 @@
 
 /*
  * The quantities that views sum up. Metrics of time are those of each sample, with wall = cpu +
- * runq + blocked. Metrics of memory are the bytes that recorded blocks represent, or blocks for
- * METRIC_ALLOCS. Metrics of the kernel's counters are by how much these have advanced
- * (profile/advances.h).
+ * runq + blocked; but for elapsed time, which depends on all threads. Metrics of memory are the
+ * bytes that recorded blocks represent, or blocks for METRIC_ALLOCS. Metrics of the kernel's
+ * counters are by how much these have advanced (profile/advances.h).
  */
 enum metric {
 	METRIC_CPU,
@@ -18,6 +18,7 @@ enum metric {
 	METRIC_RUNQ,
 	METRIC_BLOCKED,
 	METRIC_SAMPLES,
+	METRIC_ELAPSED,	  /* each instant once: calltree/elapsed.h divides it among samples */
 	METRIC_ALLOC,	  /* allocated, whether or not it was freed */
 	METRIC_ALLOCS,	  /* the same in blocks */
 	METRIC_LIVE,	  /* alive at a moment, by default the end */
@@ -107,10 +108,10 @@ static inline enum kernel_counter metric_counter(enum metric metric)
 	return (enum kernel_counter)(metric - METRIC_KERNEL);
 }
 
-/* Does it add up what samples have, time or their number? */
+/* Does it add up what each sample has, time or their number? */
 static inline bool metric_is_of_samples(enum metric metric)
 {
-	return !metric_is_memory(metric) && !metric_is_counter(metric);
+	return !metric_is_memory(metric) && !metric_is_counter(metric) && metric != METRIC_ELAPSED;
 }
 
 static inline bool metric_is_bytes(enum metric metric)

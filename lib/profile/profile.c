@@ -165,7 +165,8 @@ void profile_add_sample(struct profile *profile, const struct sample *sample)
 	assert(sample->stack.v < stack_trie_nr(profile->stacks));
 	assert(sample->wait <= profile->private->waits.nr);
 	ARRAY_GROW(profile->samples, profile->nr_samples, profile->private->cap_samples);
-	profile->samples[profile->nr_samples++] = *sample;
+	profile->samples[profile->nr_samples] = *sample;
+	profile->samples[profile->nr_samples++].recorded_cpu_ns = sample->cpu_ns;
 }
 
 void profile_add_source(struct profile *profile, const struct profile_source *row)

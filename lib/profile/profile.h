@@ -217,6 +217,11 @@ struct sample {
 	 * short_lives.h. Each of these has it as well; 0: cpu_ns alone. No file has it.
 	 */
 	uint64_t stands_ns;
+	/*
+	 * Its cpu_ns when it was added to the profile: what the thread's clock had advanced by
+	 * since its sample before. Views share CPU time with other samples. No file has it.
+	 */
+	uint64_t recorded_cpu_ns;
 };
 
 /* 0 for metrics of memory. */

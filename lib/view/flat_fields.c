@@ -26,7 +26,8 @@
 enum field_measure {
 	IN_ANY,
 	IN_NS,
-	IN_COUNT, /* of a counter of the kernel */
+	IN_SAMPLES_NS, /* times that each sample has */
+	IN_COUNT,      /* of a counter of the kernel */
 	IN_BYTES,
 	IN_MEMORY, /* bytes or blocks */
 	IN_MEMORY_BYTES,
@@ -105,9 +106,9 @@ static const struct flat_field fields[] = {
 	{"total_pct", ALL, IN_ANY, FLAT_TOTAL_PERCENT},
 	{"ci_pct", ALL, IN_ANY, FLAT_INTERVAL},
 	{"total_ci_pct", ALL, IN_ANY, FLAT_TOTAL_INTERVAL},
-	{"cpu_ns", BIT(BY_SYSCALL) | BIT(BY_MARK) | OF_ONE_KEY, IN_NS, FLAT_CPU},
-	{"runq_ns", BIT(BY_MARK) | OF_ONE_KEY, IN_NS, FLAT_RUNQ},
-	{"blocked_ns", BIT(BY_MARK) | OF_ONE_KEY, IN_NS, FLAT_BLOCKED},
+	{"cpu_ns", BIT(BY_SYSCALL) | BIT(BY_MARK) | OF_ONE_KEY, IN_SAMPLES_NS, FLAT_CPU},
+	{"runq_ns", BIT(BY_MARK) | OF_ONE_KEY, IN_SAMPLES_NS, FLAT_RUNQ},
+	{"blocked_ns", BIT(BY_MARK) | OF_ONE_KEY, IN_SAMPLES_NS, FLAT_BLOCKED},
 	{"user_ns", BIT(BY_THREAD) | BIT(BY_PROCESS) | BIT(BY_PID) | OF_ONE_KEY, IN_NS, FLAT_USER},
 	{"system_ns", BIT(BY_THREAD) | BIT(BY_PROCESS) | BIT(BY_PID) | OF_ONE_KEY, IN_NS,
 	 FLAT_SYSTEM},
@@ -135,6 +136,8 @@ static bool is_measured(enum field_measure measure, const struct flat *flat)
 		break;
 	case IN_NS:
 		return metric_is_time(metric);
+	case IN_SAMPLES_NS:
+		return metric_is_time(metric) && metric_is_of_samples(metric);
 	case IN_BYTES:
 		return metric_is_bytes(metric);
 	case IN_COUNT:

@@ -20,6 +20,7 @@
 #include "profile/lone_code.h"
 #include "profile/runtime.h"
 #include "view/cut.h"
+#include "view/elapsed_words.h"
 #include "view/info_counts.h"
 #include "view/line.h"
 #include "view/number.h"
@@ -876,7 +877,7 @@ void summary_print_notes(const struct weights *weights, const struct view *view,
 		note_idle,	 note_few_samples,	note_filtered_counts, note_late_counts,
 		note_refusals,	 note_unknown,		note_late_programs,   note_lost_blocks,
 		note_lost_frees, note_hides_nothing,	note_between,	      note_events,
-		note_lone_code,	 note_compiled_scripts, note_coarse_times,
+		note_lone_code,	 note_compiled_scripts, note_coarse_times,    note_elapsed,
 	};
 	struct buf note = {0};
 	bool any = false;

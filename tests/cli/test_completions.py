@@ -19,7 +19,7 @@ from paths import BUILD, ROOT
 from profc import profc
 
 ENVIRONMENT = {**os.environ, "PATH": f"{BUILD}:{os.environ['PATH']}", "TERM": "xterm"}
-TIMES = {"cpu", "wall", "runq", "blocked", "samples"}
+TIMES = {"cpu", "wall", "runq", "blocked", "elapsed", "samples"}
 MEMORY = {"alloc", "allocs", "live", "peak", "leaked", "temporary", "freed"}
 COUNTERS = {"faults", "switches", "read-bytes", "written-bytes", "instructions", "cycles",
             "cache-misses", "branch-misses", "migrations"}

@@ -120,6 +120,35 @@ class Counters(InBrowser):
         self.assertLess(part, 0.9 * total)
 
 
+class ElapsedTime(InBrowser):
+    """It is no metric of single samples."""
+
+    @classmethod
+    def write_page(cls):
+        cls.recording = record(cls.directory, [build("works_in_phases"), "4"])
+        profc("export", "-i", cls.recording.path, "--html", "-m", "elapsed", "-o", cls.html)
+
+    def sum_ns(self):
+        value, unit = re.search(r"elapsed ([0-9.]+) (s|ms)", self.text("#sum")).groups()
+        return float(value) * {"s": 1e9, "ms": 1e6}[unit]
+
+    def test_is_the_duration_and_so_is_that_of_a_range(self):
+        duration_ns = self.recording.report()["duration_ns"]
+        self.assertAlmostEqual(self.sum_ns(), duration_ns, delta=duration_ns * 0.01)
+        self.drag_range(0.2, 0.5)
+        self.assertAlmostEqual(self.sum_ns(), 0.3 * duration_ns, delta=duration_ns * 0.02)
+
+    def test_table_is_the_report(self):
+        self.page.click("#tab-table")
+        shown = " ".join(cell for row in self.cells() for cell in row)
+        row = self.recording.rows("-m", "elapsed")[0]
+        self.assertIn(f"{row['self_pct']:.2f} \u00b1{row['ci_pct']:.1f}", shown)
+
+    def test_has_no_track(self):
+        names = self.page.run("[...document.querySelectorAll('#summary .track-name')].map((o) => o.innerText)")
+        self.assertEqual(names, ["all threads"])
+
+
 class Verdict(InBrowser):
     """The page of what hardly ran at all begins with what stands out, in its metric."""
 
@@ -297,7 +326,7 @@ class Views(InBrowser):
         for metric in ("cpu", "wall", "blocked", "samples", "calls", "alloc", "allocs", "live",
                        "leaked"):
             self.assertIn(metric, metrics)
-        for metric in ("wall", "alloc", "live", "peak", "leaked", "temporary", "freed"):
+        for metric in ("wall", "elapsed", "alloc", "live", "peak", "leaked", "temporary", "freed"):
             self.choose("#metric", metric)
             report = Recording(self.data).report("-m", metric)
             total = report.get("total_ns", report.get("total_bytes"))

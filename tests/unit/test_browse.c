@@ -399,6 +399,8 @@ TEST(browse, orders_metrics_and_rows_go_on)
 	press(&session, "m"); /* nothing waited for a CPU, or was blocked */
 	expect_within(&session, "5 samples in 1.00 s");
 	press(&session, "m");
+	expect_within(&session, "1.00 s elapsed");
+	press(&session, "m");
 	expect_within(&session, "1.00 s of CPU time");
 	press(&session, "bb");
 	expect_within(&session, "by file, ");

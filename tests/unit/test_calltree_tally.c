@@ -42,10 +42,11 @@ TEST(tally, equal_observations_in_one_row_count_each)
 	tally_add(&whole, &part);
 	assert_int_equal(part.samples, 10);
 	assert_float_equal(tally_percent(&part, &whole), 100.0 / 3, 0.001);
-	assert_float_equal(tally_interval(&part, &whole),
-			   tally_interval(&(struct tally){10000000, 10, 10e12, 0, 0, 0, 0, 0, 0},
-					  &(struct tally){30000000, 30, 30e12, 0, 0, 0, 0, 0, 0}),
-			   0.001);
+	assert_float_equal(
+		tally_interval(&part, &whole),
+		tally_interval(&(struct tally){10000000, 10, 10e12, 0, 0, 0, 0, 0, 0, 0},
+			       &(struct tally){30000000, 30, 30e12, 0, 0, 0, 0, 0, 0, 0}),
+		0.001);
 }
 
 TEST(tally, few_heavy_samples_widen_the_interval)

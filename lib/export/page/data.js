@@ -19,6 +19,8 @@
 //	freedThread, freedLeaf   of those that were freed
 //	advanceMetric (its number), advanceThread, advanceTime (delta, in advanceGrainNs), advanceLeaf,
 //	advanceAmount, advanceNr (0: without a stack)   by how much counters advanced between samples
+//	advanceSpan, advanceSpread, advanceSlack   of elapsed time alone, whose rows are the first: since
+//		when, what it stands for, and by how much it may be more or less
 function bytesOf(text) {
 	if (Uint8Array.fromBase64) // 2025
 		return Uint8Array.fromBase64(text);
@@ -254,6 +256,8 @@ function decodeAdvances(data) {
 	undoDeltas(time, data.advanceGrainNs);
 	const all = {time: time, thread: columns.ids("advanceThread"), leaf: columns.ids("advanceLeaf"),
 		amount: columns.numbers("advanceAmount"), seen: columns.ids("advanceNr")};
+	for (const [key, name] of [["span", "advanceSpan"], ["spread", "advanceSpread"], ["slack", "advanceSlack"]])
+		all[key] = columns.has(name) ? columns.numbers(name) : new Float64Array(0);
 	for (let first = 0, last = 0; first < ofRow.length; first = last) {
 		while (last < ofRow.length && ofRow[last] === ofRow[first])
 			last++;

@@ -232,8 +232,24 @@ function addFreed(side, sums, isChosen, range) {
 	}
 }
 
+// Elapsed time: parts of the time since a moment. The sum of what has an unknown order is in `joint`,
+// which other metrics use for what elapsed time does not have.
+function addElapsed(parts, sums, isChosen, range) {
+	for (let i = 0; i < parts.nr; i++) {
+		const part = isChosen[parts.thread[i]] ?
+			partIn(range, parts.time[i] - parts.span[i], parts.time[i]) : 0;
+		if (part > 0)
+			sums.add(parts.leaf[i], parts.amount[i] * part, parts.seen[i], (parts.spread[i] * part) ** 2,
+				0, parts.slack[i] * part);
+	}
+}
+
 // Counters of the kernel: what they advanced by between two samples.
 function addAdvances(advances, sums, isChosen, range) {
+	if (advances && advances.span.length) {
+		addElapsed(advances, sums, isChosen, range);
+		return;
+	}
 	for (let i = 0; advances && i < advances.nr; i++) {
 		const amount = advances.amount[i], seen = advances.seen[i];
 		if (isChosen[advances.thread[i]] && isInside(range, advances.time[i]))

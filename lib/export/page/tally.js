@@ -37,9 +37,15 @@ function intervalOfBlocks(part, whole) {
 
 // How often the part is entered and left, beside what chance alone would do; 1 at most.
 function roughness(part, share) {
-	if (part.joint <= 0 || share >= 1)
+	if (part.joint <= 0 || share >= 1 || state.metric === "elapsed")
 		return 1;
 	return Math.min(1, Math.max(1 - part.joint / part.square, 0) / (1 - share));
+}
+
+// Elapsed time that the part may have more or less is that of the rest.
+function slackOf(part, whole) {
+	return state.metric === "elapsed" ?
+		100 * Math.max(Math.min(part.joint, whole.joint - part.joint), 0) / whole.weight : 0;
 }
 
 // Half the width, in percentage points, by the samples alone.
@@ -59,7 +65,8 @@ function halfOf(part, whole) {
 	const variance = Math.max(
 		(rest * rest * part.square + share * share * outside) / (total * total),
 		share * rest * whole.square / (total * total));
-	return 100 * Z * Math.sqrt(Math.max(variance, 0) * roughness(part, share) + Z * Z * once * once / 4) /
+	return slackOf(part, whole) +
+		100 * Z * Math.sqrt(Math.max(variance, 0) * roughness(part, share) + Z * Z * once * once / 4) /
 		(1 + Z * Z * once);
 }
 

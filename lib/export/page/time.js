@@ -11,6 +11,11 @@ function trackColors() {
 		memory: hsl(265, 45, 60, 60), advance: hsl(190, 55, 45, 50), mark: hsl(330, 80, 45, 65)};
 }
 
+// Elapsed time has no track: it is one second each second.
+function countersOf(side) {
+	return Object.keys(side.advances).filter((metric) => metric !== "elapsed");
+}
+
 class Tracks {
 	constructor() {
 		this.side = sides[0];
@@ -22,7 +27,7 @@ class Tracks {
 		this.addRow("all threads", ALL_PX, (width) => this.sumAll(width), -1);
 		if (this.side.blocks)
 			this.addRow("memory (alive)", ALL_PX, (width) => this.liveBytes(width), -2);
-		for (const metric of Object.keys(this.side.advances))
+		for (const metric of countersOf(this.side))
 			this.addRow(metric, ALL_PX, (width) => this.advancesOf(metric, width), -3);
 		this.list = byId("threads");
 		this.fillThreads();
@@ -431,7 +436,7 @@ function showTrackLegend() {
 	const colors = trackColors(), legend = byId("track-legend");
 	legend.replaceChildren(legendItem(colors.cpu, "on a CPU"), legendItem(colors.runq, "waiting for a CPU"),
 		legendItem(colors.blocked, "blocked"), ...(sides[0].blocks ? [legendItem(colors.memory, "memory")] : []),
-		...(Object.keys(sides[0].advances).length ? [legendItem(colors.advance, "counters")] : []),
+		...(countersOf(sides[0]).length ? [legendItem(colors.advance, "counters")] : []),
 		...(sides[0].data.marks.length ? [legendItem(colors.mark, "mark")] : []));
 }
 

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where the time of the wall clock went, against what programs measured of their own phases."""
+
+import json
+
+from live import LiveCase
+from profc import profc, record
+from targets import build
+
+IN_COMPANY = True
+
+
+class Elapsed(LiveCase):
+    def record(self, *options):
+        return record(self.directory, [build("works_in_phases"), "12"], "-F", "1000",
+                      "--max-overhead", "0", *options)
+
+    def assert_near(self, row, said_ns, report, what):
+        """Within the interval, and what threads take to begin and to end."""
+        share = 100 * said_ns / report["total_ns"]
+        self.assertWithin(row["total_pct"], share, 1.5 * row["total_ci_pct"] + 2.5, what)
+
+    def test_phases_have_the_time_that_the_program_says(self):
+        recording = self.record()
+        (said,) = recording.said
+        report = recording.report("-m", "elapsed")
+        self.assertEqual(report["total_ns"], report["duration_ns"])
+        rows = {row["function"]: row for row in report["rows"]}
+        self.assert_near(rows["in_parallel"], said["parallel_ns"], report, "in parallel")
+        self.assert_near(rows["alone"], said["alone_ns"], report, "alone")
+        self.assert_near(rows["waits"], said["wait_ns"], report, "waits")
+        third = dict(rows["straggles"])
+        third["total_pct"] += rows["is_early"]["total_pct"]
+        third["total_ci_pct"] += rows["is_early"]["total_ci_pct"]
+        self.assert_near(third, said["both_ns"] + said["straggling_ns"], report, "with a straggler")
+        # It has half of the time that both have, and all of the time that it is alone.
+        self.assert_near(rows["straggles"], said["both_ns"] / 2 + said["straggling_ns"], report,
+                         "the straggler")
+
+    def test_every_view_adds_up_to_the_duration(self):
+        recording = self.record()
+        duration_ns = recording.report()["duration_ns"]
+        for by in ("thread", "pid", "state", "syscall", "lock", "parallelism", "parallelism,state"):
+            rows = recording.rows("-m", "elapsed", "--by", by)
+            self.assertEqual(sum(row["self_ns"] for row in rows), duration_ns, by)
+        part = recording.report("-m", "elapsed", "--time", "0.123456789s..0.4s")
+        self.assertEqual(part["total_ns"], 400000000 - 123456789)
+        parts = [recording.report("--parallelism", of) for of in ("0", "1", "2..")]
+        self.assertEqual({part["metric"] for part in parts}, {"elapsed"})
+        self.assertEqual(sum(part["total_ns"] for part in parts), duration_ns)
+        folded = profc("export", "-i", recording.path, "-m", "elapsed", "--folded", "-o", "-").stdout
+        self.assertEqual(sum(int(line.rsplit(" ", 1)[1]) for line in folded.splitlines()), duration_ns)
+        tree = json.loads(profc("report", "-i", recording.path, "-m", "elapsed", "--tree",
+                                "--json").stdout)
+        self.assertEqual(tree["total_ns"], duration_ns)
+
+    def test_a_pipeline_is_as_long_as_it_lasts(self):
+        script = "seq 400000 | sort -R --random-source=/dev/zero | cat | wc -l"
+        recording = record(self.directory, ["/bin/sh", "-c", script], "-F", "1000",
+                           "--max-overhead", "0")
+        report = recording.report("-m", "elapsed", "--by", "process")
+        self.assertEqual(report["total_ns"], report["duration_ns"])
+        rows = {row["name"]: row for row in report["rows"]}
+        # All others wait for it, as it reads all of its input before it writes.
+        self.assertGreater(rows["sort"]["self_pct"], 50)
+
+    def test_what_has_no_elapsed_time_says_so(self):
+        recording = self.record()
+        for command, words in (
+            (["report", "--by", "parallelism", "-m", "cpu"], "--by parallelism needs --metric elapsed"),
+            (["report", "--parallelism", "1", "-m", "wall"], "--parallelism needs --metric elapsed"),
+            (["report", "--parallelism", "3..2"], "--parallelism needs a number of threads"),
+            (["export", "--chrome", "-m", "elapsed"], "--chrome shows what took time"),
+        ):
+            run = profc(*command, "-i", recording.path, status=None)
+            self.assertNotEqual(run.returncode, 0, command)
+            self.assertIn(words, run.stderr)
