@@ -645,7 +645,7 @@ void region_set_counter(const struct region *region, const struct region_counter
 static void read_span(const struct region *region, const struct region_counters *counters,
 		      uint64_t copy, struct patch_span *span)
 {
-	uint64_t words[sizeof(*span) / sizeof(uint64_t)];
+	uint64_t words[sizeof(*span) / sizeof(uint64_t)] = {0};
 	uint64_t first = region_span_offset(counters) / sizeof(uint64_t);
 
 	for (uint64_t i = 0; i < ARRAY_SIZE(words); i++)
