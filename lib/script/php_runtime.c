@@ -303,7 +303,6 @@ static void find_places(void *facts, struct space *space, const struct snapshot 
 
 const struct script_runtime php_runtime = {
 	.name = "PHP",
-	.is_of_x86_64 = true,
 	.exports = {[EXPORT_VERSION] = "get_zend_version",
 		    [EXPORT_LOOP] = "execute_ex",
 		    [EXPORT_GLOBALS] = "executor_globals",
@@ -337,7 +336,6 @@ static void *recognise_other(struct space *space, const struct script_module *mo
 
 const struct script_runtime php_other_runtime = {
 	.name = "PHP",
-	.is_of_x86_64 = true,
 	.exports = {[EXPORT_VERSION] = "get_zend_version", [EXPORT_LOOP] = "execute_ex"},
 	.nr_exports = NR_EXPORTS_OF_ANY,
 	.recognise = recognise_other,

@@ -53,7 +53,6 @@ struct script_runtime {
 	 * read late for what it was in the stop.
 	 */
 	bool has_own_code;
-	bool is_of_x86_64; /* on other processors it is not recognised, and its frames not read */
 	/* Only its module exports all of these, which nr_exports counts. */
 	const char *exports[SCRIPT_EXPORTS_MAX];
 	size_t nr_exports;

@@ -20,6 +20,10 @@ static const struct script_runtime *const runtimes[] = {
 	&cpython_runtime, &cpython_objects_runtime, &cpython_old_runtime, &v8_runtime,
 	&php_runtime,	  &php_other_runtime,	    &perl_runtime,	  &perl_plain_runtime};
 
+/* On other processors their frames are not read, as their registers are not known. */
+static const struct script_runtime *const of_x86_64[] = {&v8_runtime, &php_runtime,
+							 &php_other_runtime};
+
 /* A module, and which interpreter it is. */
 struct known_module {
 	bool is_known, is_generated;
@@ -170,7 +174,11 @@ static const struct known_module *module_at(struct script_process *process,
 
 static bool is_of_this_processor(const struct script_runtime *runtime)
 {
-	return !runtime->is_of_x86_64 || arch_native() == ARCH_X86_64;
+	for (size_t i = 0; i < ARRAY_SIZE(of_x86_64); i++) {
+		if (runtime == of_x86_64[i])
+			return arch_native() == ARCH_X86_64;
+	}
+	return true;
 }
 
 bool script_is_read_here(const char *name)

@@ -324,7 +324,6 @@ static void find_places(void *facts, struct space *space, const struct snapshot 
 const struct script_runtime v8_runtime = {
 	.name = "Node.js",
 	.has_own_code = true,
-	.is_of_x86_64 = true,
 	.exports = {[EXPORT_MAJOR] = "_ZN2v88internal7Version6major_E",
 		    [EXPORT_MINOR] = "_ZN2v88internal7Version6minor_E",
 		    [EXPORT_BUILTINS] = "_ZN2v88internal7Isolate23CurrentEmbeddedBlobCodeEv",
