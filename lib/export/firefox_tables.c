@@ -39,7 +39,7 @@ void firefox_init(struct firefox *out, const struct extract *extract)
 	numbering_init(&out->functions, extract->expansion->nr_labels);
 	numbering_init(&out->libraries, module_table_nr(profile->modules));
 	numbering_init(&out->sources, strtab_nr(profile->strings));
-	rows_init(&out->rows, extract);
+	rows_init(&out->rows, extract->paths, extract->expansion);
 	for (size_t i = 0; i < out->rows.nr_frames; i++)
 		note_function(out, out->rows.frames[i].level->label);
 	if (extract->nr_marks)

@@ -266,7 +266,7 @@ void write_json(const struct extract *extract, struct sink *sink)
 {
 	struct tables out = {.extract = extract};
 
-	rows_init(&out.rows, extract);
+	rows_init(&out.rows, extract->paths, extract->expansion);
 	numbering_init(&out.functions, extract->expansion->nr_labels);
 	for (size_t i = 0; i < out.rows.nr_frames; i++)
 		numbering_of(&out.functions, out.rows.frames[i].level->label);

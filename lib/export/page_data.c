@@ -49,7 +49,7 @@ void page_data_init(struct page_data *data, const struct extract *extract)
 	page_samples_meet(data);
 	page_blocks_meet(data);
 	page_advances_meet(data);
-	rows_init(&data->rows, extract);
+	rows_init(&data->rows, extract->paths, extract->expansion);
 	sort_stacks(data);
 }
 

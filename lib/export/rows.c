@@ -6,12 +6,13 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "export/extract_priv.h"
+#include "calltree/expand.h"
+#include "export/paths_priv.h"
 
-static uint32_t frame_rows(struct rows *rows, const struct extract *extract, uint32_t node,
+static uint32_t frame_rows(struct rows *rows, const struct expansion *expansion, uint32_t node,
 			   uint32_t *nr)
 {
-	const struct level *levels = path_frame_levels(extract->expansion, node, nr);
+	const struct level *levels = path_frame_levels(expansion, node, nr);
 
 	if (rows->frame_of_node[node] != ROW_NONE)
 		return rows->frame_of_node[node];
@@ -23,12 +24,13 @@ static uint32_t frame_rows(struct rows *rows, const struct extract *extract, uin
 	return rows->frame_of_node[node];
 }
 
-static void add_stack_rows(struct rows *rows, const struct extract *extract, struct stack_id path)
+static void add_stack_rows(struct rows *rows, const struct stack_trie *paths,
+			   const struct expansion *expansion, struct stack_id path)
 {
-	uint32_t node = stack_trie_frame(extract->paths, path).v;
+	uint32_t node = stack_trie_frame(paths, path).v;
 	uint32_t nr;
-	uint32_t frame = frame_rows(rows, extract, node, &nr);
-	uint32_t prefix = rows->stack_of_path[stack_trie_parent(extract->paths, path).v];
+	uint32_t frame = frame_rows(rows, expansion, node, &nr);
+	uint32_t prefix = rows->stack_of_path[stack_trie_parent(paths, path).v];
 
 	for (uint32_t i = 0; i < nr; i++) {
 		ARRAY_GROW(rows->stacks, rows->nr_stacks, rows->cap_stacks);
@@ -38,10 +40,10 @@ static void add_stack_rows(struct rows *rows, const struct extract *extract, str
 	rows->stack_of_path[path.v] = prefix;
 }
 
-void rows_init(struct rows *rows, const struct extract *extract)
+void rows_init(struct rows *rows, const struct stack_trie *paths, const struct expansion *expansion)
 {
-	uint32_t nr_nodes = path_nr_frame_nodes(extract->expansion);
-	uint32_t nr_paths = stack_trie_nr(extract->paths);
+	uint32_t nr_nodes = path_nr_frame_nodes(expansion);
+	uint32_t nr_paths = stack_trie_nr(paths);
 
 	*rows = (struct rows){.frames = NULL};
 	rows->frame_of_node = xcalloc(nr_nodes, sizeof(*rows->frame_of_node));
@@ -49,7 +51,7 @@ void rows_init(struct rows *rows, const struct extract *extract)
 	rows->stack_of_path = xcalloc(nr_paths, sizeof(*rows->stack_of_path));
 	rows->stack_of_path[STACK_EMPTY.v] = ROW_NONE;
 	for (uint32_t path = 1; path < nr_paths; path++)
-		add_stack_rows(rows, extract, (struct stack_id){path});
+		add_stack_rows(rows, paths, expansion, (struct stack_id){path});
 }
 
 void rows_release(struct rows *rows)

@@ -7,11 +7,11 @@
 
 #include "stack/stack.h"
 
-struct extract;
+struct expansion;
 struct level;
 
 /*
- * The paths of an extract of PATH_FRAMES as two flat tables: frames, one row for each level of the
+ * Paths of PATH_FRAMES as two flat tables: frames, one row for each level of the
  * inline chain of each address, and stacks, rows of (frame, prefix) with prefixes first. They
  * contain only the rows that the paths need, in the order of first use.
  */
@@ -36,7 +36,8 @@ struct rows {
 	uint32_t *frame_of_node; /* private: the first row of a node, or ROW_NONE */
 };
 
-void rows_init(struct rows *rows, const struct extract *extract);
+void rows_init(struct rows *rows, const struct stack_trie *paths,
+	       const struct expansion *expansion);
 void rows_release(struct rows *rows);
 
 #endif

@@ -64,7 +64,7 @@ class Browser(MadeCase):
 
     def test_metrics_are_those_of_the_recording(self):
         words = (" of CPU time", " of wall time", " waiting for a CPU", " blocked", " samples in ",
-                 " allocated", " blocks allocated", " alive", " alive at the peak", " not freed",
+                 " elapsed, ", " allocated", " blocks allocated", " alive", " alive at the peak", " not freed",
                  " freed soon", " freed in ", " of CPU time")
         with self.browse() as screen:
             for word in words:
