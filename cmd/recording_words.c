@@ -139,7 +139,7 @@ void recording_say_next(const struct count_options *count, const struct recorded
 		verdict_append_command(&of_verdict, verdict, file);
 		print_hint("%s", buf_str(&of_verdict));
 	}
-	/* A user who asked for memory or calls is shown those as well. */
+	/* Where memory or calls were asked for, they are shown as well. */
 	verdict_append_other_command(&text, words, file);
 	if (!of_verdict.nr_bytes ||
 	    (!is_of_time && strcmp(buf_str(&text), buf_str(&of_verdict)) != 0))

@@ -217,7 +217,7 @@ static size_t find_stretch(const struct sweep *sweep, const struct runner *runne
 	return from < runner->end && rows[from].begin_ns <= time_ns ? from : runner->end;
 }
 
-/* The thread whose sleep lasts for longest, among those that sleep at a moment. */
+/* The thread that sleeps for longest, among those that sleep at a moment. */
 static const struct runner *find_sleeper(const struct sweep *sweep, uint64_t time_ns, size_t *at)
 {
 	const struct stretch *rows = sweep->courses->rows;

@@ -52,7 +52,7 @@ struct elapsed *elapsed_new(const struct profile *profile, const struct timeline
 			    const struct timeline *ranges);
 void elapsed_free(struct elapsed *elapsed); /* may be NULL */
 
-/* A part as an observation: a sample whose times are those of the part. */
+/* A part as an observation: a sample with the times of the part. */
 void elapsed_observe(const struct elapsed *elapsed, const struct profile *profile, size_t part,
 		     struct observation *observation);
 
