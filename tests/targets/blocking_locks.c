@@ -36,22 +36,17 @@ static void hold_until_end(int held, int end)
 	_exit(0);
 }
 
-static void remove_lock_file(void)
-{
-	unlink(lock_path);
-}
-
 /* The first case's: starts the child that holds the POSIX lock. */
 static int prepare_holder(void)
 {
+	char path[] = "/tmp/profc-lock-XXXXXX";
 	int held[2], end[2];
 	char byte;
 
-	snprintf(lock_path, sizeof(lock_path), "/tmp/profc-lock-%d", (int)getpid());
-	lock_file = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (lock_file < 0 || pipe(held) || pipe(end))
+	lock_file = mkostemp(path, O_CLOEXEC);
+	if (lock_file < 0 || unlink(path) || pipe(held) || pipe(end))
 		return -1;
-	atexit(remove_lock_file);
+	snprintf(lock_path, sizeof(lock_path), "/proc/self/fd/%d", lock_file);
 	holder = fork();
 	if (holder == 0) {
 		close(end[1]);
