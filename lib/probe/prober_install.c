@@ -117,49 +117,38 @@ static void add_mapping(struct prober *prober, struct probed_process *process,
 	pthread_mutex_unlock(&prober->lock);
 }
 
-static enum patch_pass pass_of_timed(const struct wanted_place *place)
-{
-	switch (place->kind) {
-	case WANTED_ENTRY:
-	case WANTED_CALL:
-	case WANTED_HEAP:
-	case WANTED_HEAP_WORD:
-		break;
-	case WANTED_GATE_ENTRY:
-		return PATCH_SPAN_BEGIN;
-	case WANTED_GATE_PART: /* its ways out represent it */
-	case WANTED_GATE_EXIT:
-		return PATCH_SPAN_END;
-	case WANTED_GATE_NOTICE:
-		return PATCH_SPAN_LEAVE;
-	}
-	return place->is_gate_entry ? PATCH_SPAN_BEGIN : PATCH_COUNT;
-}
+/* What a probe does at an entry of the gate, at a way out of it, at a notice, and elsewhere. */
+struct gate_passes {
+	enum patch_pass entry, exit, notice, other;
+};
 
-static enum patch_pass pass_of(const struct wanted_place *place, bool has_gate)
-{
-	switch (place->kind) {
-	case WANTED_ENTRY:
-	case WANTED_CALL:
-	case WANTED_HEAP:
-	case WANTED_HEAP_WORD:
-		break;
-	case WANTED_GATE_ENTRY:
-		return PATCH_ENTER;
-	case WANTED_GATE_PART: /* its ways out represent it */
-	case WANTED_GATE_EXIT:
-	case WANTED_GATE_NOTICE:
-		return PATCH_LEAVE;
-	}
-	if (place->is_gate_entry)
-		return PATCH_ENTER;
-	return has_gate ? PATCH_COUNT_WITHIN : PATCH_COUNT;
-}
+static const struct gate_passes of_counts = {PATCH_ENTER, PATCH_LEAVE, PATCH_LEAVE, PATCH_COUNT};
+static const struct gate_passes of_within = {PATCH_ENTER, PATCH_LEAVE, PATCH_LEAVE,
+					     PATCH_COUNT_WITHIN};
+static const struct gate_passes of_spans = {PATCH_SPAN_BEGIN, PATCH_SPAN_END, PATCH_SPAN_LEAVE,
+					    PATCH_COUNT};
 
 static enum patch_pass pass_wanted(const struct prober *prober, const struct wanted_place *place)
 {
-	return prober->options.has_span ? pass_of_timed(place)
-					: pass_of(place, prober->options.has_gate);
+	const struct gate_passes *passes = prober->options.has_span   ? &of_spans
+					   : prober->options.has_gate ? &of_within
+								      : &of_counts;
+
+	switch (place->kind) {
+	case WANTED_ENTRY:
+	case WANTED_CALL:
+	case WANTED_HEAP:
+	case WANTED_HEAP_WORD:
+		break;
+	case WANTED_GATE_ENTRY:
+		return passes->entry;
+	case WANTED_GATE_PART: /* its ways out represent it */
+	case WANTED_GATE_EXIT:
+		return passes->exit;
+	case WANTED_GATE_NOTICE:
+		return passes->notice;
+	}
+	return place->is_gate_entry ? passes->entry : passes->other;
 }
 
 /* The allocator's functions include the one that ends the process. */
