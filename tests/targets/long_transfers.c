@@ -5,7 +5,6 @@
  * Prints {"name", "calls", "shorts", "failed"} for each: every call must come out whole.
  */
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -20,6 +19,7 @@
 #include <unistd.h>
 
 #include "self_measure.h"
+#include "tcp_pair.h"
 
 #define MIB (1 << 20)
 
@@ -86,23 +86,6 @@ static void make_unix(struct transfer *self)
 		exit(2);
 	start_peer(drain, ends[1]);
 	self->fd = ends[0];
-}
-
-static void tcp_pair(int ends[2])
-{
-	struct sockaddr_in address = {.sin_family = AF_INET,
-				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t size = sizeof(address);
-	int listening = socket(AF_INET, SOCK_STREAM, 0);
-
-	if (bind(listening, (struct sockaddr *)&address, size) || listen(listening, 1))
-		exit(2);
-	getsockname(listening, (struct sockaddr *)&address, &size);
-	ends[0] = socket(AF_INET, SOCK_STREAM, 0);
-	if (connect(ends[0], (struct sockaddr *)&address, size))
-		exit(2);
-	ends[1] = accept(listening, NULL, NULL);
-	close(listening);
 }
 
 static void make_tcp(struct transfer *self)

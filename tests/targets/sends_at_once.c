@@ -6,38 +6,19 @@
  */
 #include <fcntl.h>
 #include <linux/sockios.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "self_measure.h"
+#include "tcp_pair.h"
 
 #define HALF_BYTES 40000
 
 static char bytes[HALF_BYTES], room[16384];
 static int ends[2];
-
-static void connect_ends(void)
-{
-	struct sockaddr_in address = {.sin_family = AF_INET,
-				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t size = sizeof(address);
-	int listening = socket(AF_INET, SOCK_STREAM, 0);
-
-	if (bind(listening, (struct sockaddr *)&address, size) || listen(listening, 1))
-		exit(2);
-	getsockname(listening, (struct sockaddr *)&address, &size);
-	ends[0] = socket(AF_INET, SOCK_STREAM, 0);
-	if (connect(ends[0], (struct sockaddr *)&address, size))
-		exit(2);
-	ends[1] = accept(listening, NULL, NULL);
-	fcntl(ends[0], F_SETFL, O_NONBLOCK);
-}
 
 static void *drain(void *unused)
 {
@@ -61,7 +42,8 @@ int main(int argc, char **argv)
 	unsigned int calls = 0, shorts = 0;
 	pthread_t peer;
 
-	connect_ends();
+	tcp_pair(ends);
+	fcntl(ends[0], F_SETFL, O_NONBLOCK);
 	pthread_create(&peer, NULL, drain, NULL);
 	while (monotonic_ns() < end_ns) {
 		while (unsent())
