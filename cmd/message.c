@@ -35,7 +35,7 @@ static bool is_journal(void)
 	return strcmp(stream, own) == 0;
 }
 
-/* What a line says, and the same where something else puts our name before it. */
+/* How a line begins, also where something else puts our name before it. */
 struct kind {
 	const char *prefix, *without_name;
 	int priority; /* of syslog(3) */

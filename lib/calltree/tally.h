@@ -92,10 +92,10 @@ double tally_percent(const struct tally *part, const struct tally *whole);
  * Blocks of memory are recorded with known chances, so only the second variance applies to them,
  * less the part that the exact totals fix. Where all blocks were to be recorded and some were lost,
  * these may all belong to the part, or none: the interval is wider by that. So it is by the slack
- *of elapsed time, or by that of the rest, which it would have to come from.
+ * of elapsed time, or by that of the rest, which it would have to come from.
  */
 double tally_interval(const struct tally *part, const struct tally *whole);
-/* The same by samples alone, but for slack: small parts may have less than 0.1. */
+/* Likewise, by samples and slack alone: small parts may have less than 0.1. */
 double tally_half(const struct tally *part, const struct tally *whole);
 
 /*

@@ -23,7 +23,7 @@ struct entry {
 	uint64_t duration_ns;
 };
 
-/* What a line of a node's function has itself. */
+/* The self time of a line in a node's function. */
 struct tick {
 	struct stack_id node;
 	uint32_t line;
@@ -72,7 +72,7 @@ static void add_entry(struct cpuprofile *out, struct stack_id node, uint64_t dur
 	out->entries[out->nr_entries++] = (struct entry){node, duration_ns};
 }
 
-/* What the paths of a lane have, by line; they have nothing afterwards. */
+/* Moves the times of a lane's paths to the ticks of their lines. */
 static void take_ticks(struct cpuprofile *out)
 {
 	const struct extract *extract = out->extract;

@@ -15,7 +15,7 @@ uint64_t sample_weight(const struct sample *sample, enum metric metric)
 	       (info->parts & METRIC_HAS_BLOCKED ? sample->blocked_ns : 0);
 }
 
-/* Of all runs. What is outside of the function of a recording took time away with it. */
+/* The length of all runs; 0 with --within, where the time outside of the function is not known. */
 static uint64_t elapsed_ns(const struct profile *profile)
 {
 	struct timelines *timelines;
