@@ -122,6 +122,21 @@ static void read_profile(pid_t pid, char *name)
 	buf_release(&text);
 }
 
+/* "USER:ROLE:TYPE", and a level where there are levels. Other modules have nothing of that form. */
+static void read_context(pid_t pid, char *context)
+{
+	struct buf text = {0};
+	const char *role = NULL;
+
+	*context = '\0';
+	if (proc_read_process_file(pid, "attr/current", &text))
+		role = strchr(buf_str(&text), ':');
+	if (role && strchr(role + 1, ':'))
+		snprintf(context, PROFILE_MAX_BYTES, "%.*s", (int)strcspn(buf_str(&text), " \n"),
+			 buf_str(&text));
+	buf_release(&text);
+}
+
 static void read_own_profile(char *name)
 {
 	read_profile(getpid(), name);
@@ -166,6 +181,8 @@ static void gather(pid_t pid, int reason, struct refusal *refusal)
 	refusal->our_uid = geteuid();
 	read_own_profile(refusal->profile);
 	read_profile(pid, refusal->peer);
+	read_context(getpid(), refusal->context);
+	read_context(pid, refusal->peer_context);
 	if (!refusal->has_status)
 		return;
 	proc_read_task_stat(refusal->status.tgid, pid, &refusal->stat);
@@ -184,9 +201,26 @@ static void gather(pid_t pid, int reason, struct refusal *refusal)
 		snprintf(refusal->tracer_name, sizeof(refusal->tracer_name), "?");
 }
 
+static void hint_at_contexts(const struct refusal *refusal, struct err *err)
+{
+	bool has_peer = *refusal->peer_context;
+
+	err_hint(err,
+		 "profc runs in the context %s%s%s: `ausearch -m avc -c profc` shows what was "
+		 "denied; `setsebool deny_ptrace off` may allow it, in a container --security-opt "
+		 "label=disable does",
+		 refusal->context, has_peer ? ", the process in " : "", refusal->peer_context);
+}
+
 /* A process may always be listed, but a security module may forbid to read about it. */
 static int explain_unread(const struct refusal *refusal, const char *file, struct err *err)
 {
+	if (!*refusal->profile && *refusal->context) {
+		err_set(err, ERR_PERMISSION, "SELinux does not let profc read /proc/%d/%s",
+			(int)refusal->pid, file);
+		hint_at_contexts(refusal, err);
+		return ERR_PERMISSION;
+	}
 	if (!*refusal->profile) {
 		err_set(err, ERR_PERMISSION, "profc may not read /proc/%d/%s", (int)refusal->pid,
 			file);
@@ -303,6 +337,12 @@ static const char *explain_eperm(const struct refusal *refusal, struct err *err)
 		return explain_yama(refusal, err);
 	if (refusal->reason == EACCES && *refusal->profile)
 		return explain_apparmor(refusal, err);
+	/* Only security modules answer so, and but for these two no common one. */
+	if (refusal->reason == EACCES && *refusal->context) {
+		err_set(err, ERR_PERMISSION, "SELinux does not let profc trace process %d", pid);
+		hint_at_contexts(refusal, err);
+		return NULL;
+	}
 	err_set(err, ERR_PERMISSION, "the kernel does not allow tracing process %d", pid);
 	return "it may be outside this container's reach (another user namespace), or a security "
 	       "module or seccomp filter forbids ptrace(2): try from the host";

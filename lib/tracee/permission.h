@@ -26,7 +26,7 @@ enum yama_scope {
 
 enum yama_scope yama_scope_now(void);
 
-/* Longer names of profiles are cut. */
+/* Longer names of profiles and contexts are cut. */
 #define PROFILE_MAX_BYTES 64
 
 /* The facts from which the reason is found. */
@@ -46,7 +46,9 @@ struct refusal {
 	char tracer_name[PROC_COMM_MAX_BYTES];
 	char profile[PROFILE_MAX_BYTES]; /* of AppArmor, that confines us; "": none does */
 	char peer[PROFILE_MAX_BYTES];	 /* that of the process, or "unconfined"; "": not known */
-	const char *unread;		 /* a file of /proc/PID that we may not read; NULL: none */
+	char context[PROFILE_MAX_BYTES]; /* of SELinux, in which we run; "": it has none for us */
+	char peer_context[PROFILE_MAX_BYTES]; /* that of the process; "": not known */
+	const char *unread; /* a file of /proc/PID that we may not read; NULL: none */
 };
 
 /* The reason and a hint into err; returns its code, always negative. */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What Yama and AppArmor forbid is said with what to do about it, and harms no process."""
+"""What Yama, AppArmor and SELinux forbid is said with what to do about it, and harms no process."""
 
 import json
 import os
@@ -38,6 +38,22 @@ profile profc-test-before {
   ptrace (trace, read, tracedby, readby) peer=profc-test-before,
   @{changing} px -> profc-test-service,
 }
+"""
+# A policy that knows one permission: profc may not use it in one domain, nor upon another one.
+INITIAL = """kernel security unlabeled fs file file_labels init any_socket port netif netmsg node igmp_packet
+icmp_socket tcp_socket sysctl_modprobe sysctl sysctl_fs sysctl_kernel sysctl_net sysctl_net_unix sysctl_vm
+sysctl_dev kmod policy scmp_packet devnull""".split()
+POLICY = f"""(handleunknown allow) (mls false)
+{"".join(f"(sid {name}) (sidcontext {name} first)" for name in INITIAL)} (sidorder ({" ".join(INITIAL)}))
+(class process (ptrace dyntransition transition)) (classorder (process))
+(sensitivity s0) (sensitivityorder (s0))
+(user any_u) (role any_r) (role object_r) (userrole any_u any_r) (userlevel any_u (s0)) (userrange any_u ((s0) (s0)))
+(type base_t) (type secret_t) (type service_t)
+(roletype any_r base_t) (roletype any_r secret_t) (roletype any_r service_t) (roletype object_r base_t)
+(context first (any_u any_r base_t ((s0) (s0))))
+(allow base_t self (process (ptrace dyntransition)))
+(allow base_t secret_t (process (dyntransition)))
+(allow base_t service_t (process (ptrace dyntransition)))
 """
 # By samples alone; with counts and memory, for which code is changed.
 WAYS = ((), ("--count", "^progress_main$", "--mem=1"))
@@ -248,3 +264,47 @@ class AppArmor(SecurityModules):
     def test_a_target_whose_profile_allows_nothing(self):
         """Who is not confined traces it all the same."""
         self.attaches(self.running(**self.confined("profc-test-service")))
+
+
+class SELinux(SecurityModules):
+    """Domains of processes; the machine has been booted with it, and has no policy."""
+
+    def setUp(self):
+        if "PROFC_TEST_DISPOSABLE" not in os.environ or not os.path.exists("/sys/fs/selinux"):
+            self.skipTest("this machine is for more than this test, or has no SELinux")
+        super().setUp()
+        source, policy = self.path("policy.cil"), self.path("policy")
+        with open(source, "w", encoding="ascii") as file:
+            file.write(POLICY)
+        subprocess.run([need("secilc"), "-c", "31", "-o", policy, "-f", os.devnull, source], check=True)
+        if not os.path.exists("/sys/fs/selinux/load"):
+            subprocess.run(["mount", "-t", "selinuxfs", "selinuxfs", "/sys/fs/selinux"], check=True)
+        with open(policy, "rb") as text, open("/sys/fs/selinux/load", "wb", buffering=0) as load:
+            load.write(text.read())
+        self.enforce("1")
+        self.addCleanup(self.enforce, "0")
+
+    @staticmethod
+    def enforce(whether):
+        with open("/sys/fs/selinux/enforce", "w", encoding="ascii") as file:
+            file.write(whether)
+
+    @staticmethod
+    def in_domain(domain):
+        def enter():
+            with open("/proc/self/attr/current", "w", encoding="ascii") as file:
+                file.write(f"any_u:any_r:{domain}")
+        return {"preexec_fn": enter}
+
+    def test_what_the_policy_allows(self):
+        self.records()
+        self.attaches(self.running(**self.in_domain("service_t")))
+
+    def test_what_it_denies(self):
+        words = r"SELinux does not let profc trace process \d+\n *hint: profc runs in the context any_u:any_r:base_t, " \
+                r"the process in any_u:any_r:secret_t: `ausearch"
+        self.refuses_to_attach(self.running(**self.in_domain("secret_t")), words)
+
+    def test_a_domain_that_may_trace_nothing(self):
+        words = r"SELinux does not let profc trace .*\nhint: profc runs in the context any_u:any_r:service_t"
+        self.refuses_to_record(words, **self.in_domain("service_t"))

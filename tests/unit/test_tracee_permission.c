@@ -119,6 +119,24 @@ TEST(refusal, names_the_profile_of_apparmor_and_its_rule)
 	assert_said(&refusal, "the kernel does not allow", "security module");
 }
 
+TEST(refusal, names_the_contexts_of_selinux)
+{
+	struct refusal refusal = ordinary();
+
+	/* Each process has one where SELinux is on, also what Yama or a filter refuses. */
+	strcpy(refusal.context, "system_u:system_r:profc_t:s0");
+	strcpy(refusal.peer_context, "system_u:system_r:secret_t:s0");
+	assert_said(&refusal, "the kernel does not allow", "seccomp");
+	refusal.reason = EACCES;
+	assert_said(&refusal, "SELinux does not let profc trace process 4711",
+		    "system_u:system_r:profc_t:s0, the process in system_u:system_r:secret_t:s0: ");
+	assert_said(&refusal, "SELinux", "ausearch -m avc");
+	*refusal.peer_context = '\0';
+	assert_said(&refusal, "SELinux", "system_u:system_r:profc_t:s0: `ausearch");
+	refusal.unread = "maps";
+	assert_said(&refusal, "SELinux does not let profc read /proc/4711/maps", "profc_t:s0: ");
+}
+
 TEST(refusal, names_the_file_that_may_not_be_read)
 {
 	struct refusal refusal = ordinary();
