@@ -416,6 +416,8 @@ static struct sampler *wait_for_end(struct recording *recording, struct recorded
 		{.fd = recording->command.fd, .events = POLLIN},
 		{.fd = recording_agent_fd(recording), .events = POLLIN},
 		{.fd = recording->keep ? keep_fd(recording->keep) : -1, .events = POLLIN},
+		{.fd = keep_awaits_core(recording->keep) ? sampler_core_fd(sampler) : -1,
+		 .events = POLLIN},
 	};
 
 	while (!recording->is_over) {
@@ -438,6 +440,8 @@ static struct sampler *wait_for_end(struct recording *recording, struct recorded
 		if ((fds[5].revents & POLLIN) && !recording->is_over &&
 		    !keep_serve(recording->keep, sampler))
 			sampler_stop(sampler);
+		if (fds[6].revents & POLLIN)
+			keep_core(recording->keep, sampler);
 		if (!recording->is_over)
 			recording_say_joined(recording, sampler);
 		if (recording->keep && !recording->is_over)
@@ -448,6 +452,8 @@ static struct sampler *wait_for_end(struct recording *recording, struct recorded
 			if (!sampler)
 				break;
 			fds[1].fd = sampler_done_fd(sampler);
+			if (fds[6].fd >= 0)
+				fds[6].fd = sampler_core_fd(sampler);
 		}
 		if (!recording->is_over)
 			show_progress(recording, sampler);

@@ -69,10 +69,8 @@ struct keep_dump {
 
 /* The trigger `crash`. */
 struct keep_crash {
-	uint64_t due_ns; /* CLOCK_MONOTONIC: when to look for a core that is written */
-	pid_t pid;	 /* of the core that is written; 0: none is */
-	size_t nr_seen;	 /* cores */
-	char *text;	 /* was suppressed, and is due at the end; owned; or NULL */
+	pid_t pid;  /* of the last one of sampler_core(); 0: there was none */
+	char *text; /* was suppressed, and is due at the end; owned; or NULL */
 };
 
 /* No trigger is obeyed for some time after the last one. */
@@ -525,31 +523,24 @@ static bool fire(struct keep *keep, struct sampler *sampler, const char *text, c
 	return true;
 }
 
-/* Most cores take longer than that to be written; reading a status takes some 20 us. */
-#define CRASH_PAUSE_NS	    (100 * NS_PER_MS)
-#define CRASH_PAUSE_EACH_NS (10 * NS_PER_MS)
+bool keep_awaits_core(const struct keep *keep)
+{
+	return keep && triggers_find(&keep->triggers, TRIGGER_CRASH);
+}
 
-/* The threads stay where they are while the core is written, and have samples there. */
-static void look_for_core(struct keep *keep, struct sampler *sampler, uint64_t now_ns)
+/* The sampler that begins a new profile meanwhile sees the same core again. */
+void keep_core(struct keep *keep, struct sampler *sampler)
 {
 	const char *word = trigger_name(TRIGGER_CRASH);
 	cleanup_free char *text = NULL;
-	struct history_state state;
-	pid_t pid;
+	struct sampler_core core = sampler_core(sampler);
 
-	history_read(keep->history, &state);
-	pid = observe_core(&state);
-	keep->crash.due_ns = now_ns + max_u64(CRASH_PAUSE_NS, state.nr_pids * CRASH_PAUSE_EACH_NS);
-	history_state_release(&state);
-	if (pid == keep->crash.pid)
+	if (!core.pid || core.pid == keep->crash.pid)
 		return;
-	keep->crash.pid = pid;
-	if (!pid)
-		return;
-	keep->crash.nr_seen++;
-	/* Where they stay is sampled now: sleeps are looked at rarely, and a core may be short. */
-	sampler_publish_sleeps(sampler);
-	text = xasprintf("crash of process %d, while its core was written", pid);
+	keep->crash.pid = core.pid;
+	text = xasprintf("crash of process %d, %s", core.pid,
+			 core.is_over ? "with the last samples before it"
+				      : "while its core was written");
 	free(keep->crash.text);
 	keep->crash.text = fire(keep, sampler, text, word) ? NULL : xstrdup(text);
 }
@@ -597,8 +588,6 @@ void keep_look(struct keep *keep, struct sampler *sampler)
 		take_reading(keep);
 		keep->reading_due_ns = now_ns + triggers_period_ns(&keep->triggers);
 	}
-	if (triggers_find(&keep->triggers, TRIGGER_CRASH) && now_ns >= keep->crash.due_ns)
-		look_for_core(keep, sampler, now_ns);
 	while ((trigger = triggers_next(&keep->triggers, now_ns)))
 		fire(keep, sampler, trigger->text, trigger_name(trigger->kind));
 	if (!keep->pending.text || now_ns < keep->pending.due_ns)
@@ -620,8 +609,6 @@ int keep_timeout_ms(const struct keep *keep)
 
 	if (triggers_need_readings(&keep->triggers))
 		due_ns = min_u64(due_ns, keep->reading_due_ns);
-	if (triggers_find(&keep->triggers, TRIGGER_CRASH))
-		due_ns = min_u64(due_ns, keep->crash.due_ns);
 	if (keep->pending.text)
 		due_ns = min_u64(due_ns, keep->pending.due_ns);
 	return due_ns <= now_ns ? 0 : (int)min_u64((due_ns - now_ns) / NS_PER_MS + 1, LOOK_MS);
@@ -761,7 +748,7 @@ static void crash_at_end(struct keep *keep, struct profile *profile)
 
 	if (keep->crash.text) {
 		trigger_at_end(keep, profile, keep->crash.text, TRIGGER_CRASH);
-	} else if (has_crashed && !keep->crash.nr_seen) {
+	} else if (has_crashed && !keep->crash.pid) {
 		cleanup_free char *text = xasprintf(
 			"crash by signal %d, with the last samples before it", WTERMSIG(status));
 

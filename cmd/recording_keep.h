@@ -64,6 +64,9 @@ int keep_timeout_ms(const struct keep *keep);
 void keep_look(struct keep *keep, struct sampler *sampler);
 /* SIGUSR2; a line of --control; a mark of the user's, which the sampler has. */
 void keep_signal(struct keep *keep, struct sampler *sampler);
+/* Is sampler_core_fd() to be waited for, for the trigger `crash`? Then keep_core() is to follow. */
+bool keep_awaits_core(const struct keep *keep);
+void keep_core(struct keep *keep, struct sampler *sampler);
 /* The last process of --unit or --comm has ended. */
 void keep_gone(struct keep *keep, struct sampler *sampler);
 void keep_control(struct keep *keep, struct sampler *sampler, const char *label);

@@ -105,6 +105,8 @@ static bool scan_stat_numbers(struct scan *scan, struct proc_stat *stat)
 #define STAT_TEXT_START 26
 #define STAT_TEXT_END	27
 #define STAT_FIRST_SP	28
+#define STAT_LAST_SP	29
+#define STAT_LAST_PC	30
 #define STAT_SIGNAL	38
 #define STAT_CPU	39
 #define STAT_RT		40
@@ -125,6 +127,10 @@ static void scan_stat_rest(struct scan *scan, struct proc_stat *stat)
 			stat->program_mark = hash_mix(stat->program_mark, number);
 		if (field == STAT_FIRST_SP)
 			stat->first_sp = number;
+		else if (field == STAT_LAST_SP)
+			stat->last_sp = number;
+		else if (field == STAT_LAST_PC)
+			stat->last_pc = number;
 		else if (field == STAT_SIGNAL)
 			stat->exit_signal = number < 128 ? (int)number : 0;
 		else if (field == STAT_CPU)
@@ -284,7 +290,6 @@ bool proc_status_parse(const char *text, size_t nr_bytes, struct proc_status *st
 	found.nr_preempted = status_decimal(text, nr_bytes, "nonvoluntary_ctxt_switches");
 	found.no_new_privileges = status_decimal(text, nr_bytes, "NoNewPrivs") == 1;
 	found.kthread = status_decimal(text, nr_bytes, "Kthread") == 1;
-	found.dumps_core = status_decimal(text, nr_bytes, "CoreDumping") == 1;
 	*status = found;
 	return true;
 }

@@ -51,6 +51,12 @@ struct proc_stat {
 	uint64_t first_sp;    /* at the start of the program; 0: unknown, or hidden from us */
 	/* Where its program and its first stack are: another after an exec. 0: likewise. */
 	uint64_t program_mark;
+	/*
+	 * The user registers of a thread that will not return to user space: of one with
+	 * PROC_FLAG_DUMPS_CORE and, in most versions of Linux, of the others of its process, which
+	 * wait for the end of the core. Else 0.
+	 */
+	uint64_t last_sp, last_pc;
 	int exit_signal; /* that its end sends to its parent; 0: none, or not known */
 	int cpu;	 /* where it runs or last ran; -1: the line is cut before it */
 	int rt_priority; /* of a real-time thread, 1 to 99; else 0 */
@@ -59,6 +65,8 @@ struct proc_stat {
 /* Exiting: PF_EXITING; PF_POSTCOREDUMP a bit earlier; PF_SIGNALED before both. */
 #define PROC_FLAGS_ENDING     UINT64_C(0x0000040c)
 #define PROC_FLAG_EXITING     UINT64_C(0x00000004)
+#define PROC_FLAG_LEAVING     UINT64_C(0x00000008) /* PF_POSTCOREDUMP */
+#define PROC_FLAG_DUMPS_CORE  UINT64_C(0x00000200) /* it writes its core, or has (or would have) */
 #define PROC_FLAG_USER_WORKER UINT64_C(0x00004000) /* an io_uring or vhost thread: no user code */
 #define PROC_FLAG_KTHREAD     UINT64_C(0x00200000)
 
@@ -98,8 +106,7 @@ struct proc_status {
 	uint64_t nr_yielded;   /* voluntary context switches */
 	uint64_t nr_preempted; /* involuntary ones */
 	bool no_new_privileges;
-	bool kthread;	 /* false if the kernel does not say */
-	bool dumps_core; /* the kernel is writing its core, and its threads stay where they are */
+	bool kthread; /* false if the kernel does not say */
 };
 
 /* Lines that are missing leave their field 0; without Tgid it is no status text. */

@@ -43,14 +43,3 @@ struct trigger_reading observe_processes(const struct history_state *state, bool
 	}
 	return reading;
 }
-
-pid_t observe_core(const struct history_state *state)
-{
-	for (size_t i = 0; i < state->nr_pids; i++) {
-		struct proc_status status;
-
-		if (proc_read_status(state->pids[i], &status) && status.dumps_core)
-			return state->pids[i];
-	}
-	return 0;
-}

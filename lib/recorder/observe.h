@@ -2,7 +2,7 @@
 #ifndef PROFC_RECORDER_OBSERVE_H
 #define PROFC_RECORDER_OBSERVE_H
 
-#include <sys/types.h>
+#include <stdbool.h>
 
 #include "recorder/trigger.h"
 
@@ -10,8 +10,5 @@ struct history_state;
 
 /* A reading of now. `with_rss`: the memory of the processes is read, too; else it is 0. */
 struct trigger_reading observe_processes(const struct history_state *state, bool with_rss);
-
-/* The first of these processes that the kernel writes a core of; 0: there is none. */
-pid_t observe_core(const struct history_state *state);
 
 #endif

@@ -7,13 +7,15 @@
 
 struct proc_syscall;
 struct sampled_thread;
-struct sampler;
 
-/* The thread was last observed in this call: would a stop cut it short? */
-bool guard_call(const struct sampler *sampler, struct sampled_thread *thread,
-		const struct proc_syscall *syscall, bool is_asleep);
+/*
+ * The thread was last observed in this call: would a stop cut it short? `sees_stacks`: the kernel
+ * shows us its stacks, by which a later transfer is recognized.
+ */
+bool guard_call(struct sampled_thread *thread, const struct proc_syscall *syscall, bool is_asleep,
+		bool sees_stacks);
 /* It is in a long transfer. */
-void guard_transfer(const struct sampler *sampler, struct sampled_thread *thread);
-void guard_new_thread(const struct sampler *sampler, struct sampled_thread *thread);
+void guard_transfer(struct sampled_thread *thread, bool sees_stacks);
+void guard_new_thread(struct sampled_thread *thread, bool sees_stacks);
 
 #endif

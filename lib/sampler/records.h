@@ -86,8 +86,9 @@ struct sampled_process {
 	struct process_hints *hints;	   /* shared with those of its threads */
 	bool is_forked;			   /* born in its parent's program */
 	bool makes_transfers;		   /* one of its threads was seen in a long one */
-	bool is_refused;		   /* may not be traced: its threads are only peeked at, */
-	uint64_t refused_until_ns;	   /* until then */
+	bool dumps_core; /* the kernel writes its core, or has: no thread returns to its code */
+	bool is_refused; /* may not be traced: its threads are only peeked at, */
+	uint64_t refused_until_ns; /* until then */
 };
 
 /* A process that a tick finds begins for us after the tick: then it is 0. */

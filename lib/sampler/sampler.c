@@ -43,7 +43,8 @@ static struct session *new_session(void)
 
 	session->sees_kernel_stacks = tracee_may_see_kernel_stacks();
 	session->traces_all = may_trace_all() && !is_confined();
-	session->done_fd = eventfd(0, EFD_CLOEXEC);
+	session->events.done_fd = eventfd(0, EFD_CLOEXEC);
+	session->events.core_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sem_init(&session->requests, 0, 0);
 	sem_init(&session->calls, 0, 0);
 	return session;
@@ -117,7 +118,8 @@ static void free_sampler(struct sampler *sampler)
 	pthread_mutex_destroy(&sampler->lock);
 	heap_reader_free(session->heap.reader);
 	others_free(session->others);
-	close(session->done_fd);
+	close(session->events.done_fd);
+	close(session->events.core_fd);
 	sem_destroy(&session->requests);
 	sem_destroy(&session->calls);
 	free(session);
@@ -347,7 +349,25 @@ size_t sampler_nr_descendants(const struct sampler *sampler)
 
 int sampler_done_fd(const struct sampler *sampler)
 {
-	return sampler->session->done_fd;
+	return sampler->session->events.done_fd;
+}
+
+int sampler_core_fd(const struct sampler *sampler)
+{
+	return sampler->session->events.core_fd;
+}
+
+struct sampler_core sampler_core(const struct sampler *sampler)
+{
+	struct session *session = sampler->session;
+	struct sampler_core core = {0};
+	eventfd_t nr;
+
+	if (eventfd_read(session->events.core_fd, &nr) == 0) {
+		core.is_over = atomic_load(&session->events.core_is_over);
+		core.pid = atomic_load(&session->events.core_pid);
+	}
+	return core;
 }
 
 void sampler_stop(struct sampler *sampler)

@@ -108,6 +108,16 @@ size_t sampler_nr_descendants(const struct sampler *sampler);
 /* This descriptor becomes readable when the recording has ended by itself. */
 int sampler_done_fd(const struct sampler *sampler);
 /*
+ * This one once a process was found that dies of a signal upon which the kernel writes a core,
+ * until sampler_core() says which one was last. Not a command that is dead: its status is known.
+ */
+int sampler_core_fd(const struct sampler *sampler);
+struct sampler_core {
+	pid_t pid;    /* 0: there was none since it was asked */
+	bool is_over; /* else its threads are sampled where they have left their code */
+};
+struct sampler_core sampler_core(const struct sampler *sampler);
+/*
  * Ask for the end. Any thread, any number of times. A search of memory that is under way ends at
  * once; searches at the end of the recording come after the first call.
  */

@@ -86,6 +86,14 @@ struct sampler {
 	uint32_t next_process, next_thread; /* serials */
 };
 
+/* Others are told by eventfd(2): that the recording has ended; and of a core, see sampler_core().
+ */
+struct session_events {
+	int done_fd, core_fd;
+	_Atomic pid_t core_pid;
+	atomic_bool core_is_over;
+};
+
 /* Start and end of a recording, and requests of other threads. */
 struct session {
 	uint64_t start_ns; /* time 0 of the profile: the command, or the sampling, begins */
@@ -97,7 +105,7 @@ struct session {
 	bool is_watched;	/* an idle visitor checks that the leader is not late, */
 	sem_t calls;		/* and each call is for one of them, to lead or to check */
 	_Atomic bool is_over;
-	int done_fd;	/* eventfd(2) */
+	struct session_events events;
 	sem_t requests; /* a post wakes the leader */
 	size_t nr_cpus;
 	size_t nr_descendants; /* see sampler_nr_descendants() */

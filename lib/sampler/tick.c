@@ -14,6 +14,7 @@
 #include "base/minmax.h"
 #include "overhead/urgency.h"
 #include "proc/read.h"
+#include "sampler/core_dump_priv.h"
 #include "sampler/dues_priv.h"
 #include "sampler/guard_priv.h"
 #include "sampler/publish_priv.h"
@@ -147,7 +148,7 @@ static void found_asleep(struct visitor *visitor, struct sampled_thread *thread,
 			 const struct proc_stat *stat, const struct proc_syscall *syscall)
 {
 	struct sampler *sampler = visitor->sampler;
-	bool is_transfer = guard_call(sampler, thread, syscall, true);
+	bool is_transfer = guard_call(thread, syscall, true, sampler->session->sees_kernel_stacks);
 
 	atomic_store_explicit(&thread->hints->lacks_wanted, false, memory_order_relaxed);
 	sampler->counts.nr_peeks++;
@@ -182,7 +183,7 @@ static bool is_spared(const struct sampler *sampler, struct sampled_thread *thre
 			return true;
 		if (transfer_of_tracee(&thread->roster->tracee) != TRANSFER_STACK_AMID)
 			return false;
-		guard_transfer(sampler, thread);
+		guard_transfer(thread, true);
 		return true;
 	}
 	if (stat->user_ticks == habits->user_ticks)
@@ -215,7 +216,8 @@ static bool may_be_visited(struct sampler *sampler, struct sampled_thread *threa
 	const struct sampled_process *process = thread->process;
 	bool is_refused = process->is_refused && sampler->tick.now_ns < process->refused_until_ns;
 
-	if (stat->flags & PROC_FLAGS_ENDING || may_execute_soon(sampler, thread))
+	if (stat->flags & PROC_FLAGS_ENDING || core_dump_is_under_way(thread) ||
+	    may_execute_soon(sampler, thread))
 		return false;
 	if (is_refused)
 		sampler->counts.nr_refused++;
@@ -336,6 +338,11 @@ static void observe(struct visitor *visitor, struct sampled_thread *thread,
 	uint64_t began_ns = 0;
 
 	outcome = tracee_look(tracee, visitor->snapshot, &stat);
+	core_dump_see(sampler, thread, &stat);
+	if (outcome != PEEK_GONE && core_dump_sample(visitor, thread, clocks, &stat)) {
+		note_stat(sampler, thread, &stat);
+		return;
+	}
 	if (outcome == PEEK_GONE && clocks->pcount)
 		note_missed(sampler, thread);
 	if (outcome == PEEK_ASLEEP && copies_stack_of(sampler, thread)) {
@@ -467,6 +474,8 @@ static void sample_thread(struct visitor *visitor, struct sampled_thread *thread
 		roster_thread_gone(sampler->roster, thread->roster);
 		return;
 	}
+	if (thread->visitor)
+		core_dump_sample_awaited(visitor, thread);
 	if (thread->visitor || !book_is_chosen(sampler, thread, now_ns)) {
 		due_put(sampler, thread, false, max_u64(now_ns + 1, thread->name_pause.again_ns));
 		return;

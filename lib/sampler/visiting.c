@@ -288,7 +288,8 @@ static void stopped(struct visitor *visitor, struct sampled_thread *thread, bool
 				  is_suspect(thread->process, snapshot), snapshot->time_ns))
 		return;
 	if (!is_asleep)
-		guard_call(sampler, thread, &visitor->visit.syscall, false);
+		guard_call(thread, &visitor->visit.syscall, false,
+			   sampler->session->sees_kernel_stacks);
 	book_note_clocks(thread, &clocks, thread->read_ns);
 	probing_correct(sampler, snapshot);
 	places_ask(sampler, thread, snapshot);

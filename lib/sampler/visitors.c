@@ -210,7 +210,7 @@ static void finish(struct visitor *visitor)
 	pool_poke(sampler, session->ended_ns, true);
 	for (size_t i = 0; i < sampler->nr_visitors; i++)
 		sem_post(&session->calls);
-	if (write(session->done_fd, &one, sizeof(one)) < 0)
+	if (write(session->events.done_fd, &one, sizeof(one)) < 0)
 		return; /* an eventfd of ours takes a 1 */
 }
 

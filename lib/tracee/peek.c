@@ -125,6 +125,30 @@ enum peek_outcome tracee_peek(struct tracee *tracee, size_t max_stack_bytes,
 	return PEEK_CHANGED;
 }
 
+bool tracee_copy_last(struct tracee *tracee, size_t max_stack_bytes, const struct proc_stat *stat,
+		      struct snapshot *snapshot)
+{
+	const struct arch_regs *arch = arch_regs(arch_native());
+	char wchan[WCHAN_BYTES];
+
+	if (!stat->last_pc)
+		return false;
+	tracee_begin_snapshot(tracee, snapshot);
+	snapshot->state = stat->state == 'R' ? THREAD_STATE_RUNNING : THREAD_STATE_SLEEPING;
+	regs_set(&snapshot->regs, arch->sp, stat->last_sp);
+	regs_set(&snapshot->regs, arch->pc, stat->last_pc);
+	tracee_forget_mapping(tracee);
+	tracee_copy_stacks(tracee, max_stack_bytes, snapshot);
+	if (!snapshot->nr_bytes)
+		return false;
+	tracee_copy_wanted(tracee, snapshot);
+	tracee_copy_late(tracee, snapshot, clock_monotonic_ns());
+	tracee_read_wchan(tracee, wchan, sizeof(wchan));
+	if (snapshot->state == THREAD_STATE_SLEEPING)
+		set_kernel_stack(tracee, wchan, snapshot);
+	return true;
+}
+
 enum peek_outcome tracee_look(struct tracee *tracee, struct snapshot *snapshot,
 			      struct proc_stat *stat)
 {

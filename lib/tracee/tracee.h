@@ -161,6 +161,15 @@ enum peek_outcome tracee_peek(struct tracee *tracee, size_t max_stack_bytes,
 			      const struct proc_schedstat *clocks, const struct proc_stat *stat,
 			      struct snapshot *snapshot, struct proc_syscall *syscall);
 
+/*
+ * Copy a thread that will never return to user space, as the kernel writes the core of its process:
+ * `stat` has its last stack pointer and pc. They and its stack stay as they are, wherever it is in
+ * the kernel meanwhile. The caller sets the clocks. False: they are not shown, or its memory is
+ * gone.
+ */
+bool tracee_copy_last(struct tracee *tracee, size_t max_stack_bytes, const struct proc_stat *stat,
+		      struct snapshot *snapshot);
+
 /* Does the kernel show us the kernel stacks of others (CAP_SYS_ADMIN)? */
 bool tracee_may_see_kernel_stacks(void);
 

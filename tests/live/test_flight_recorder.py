@@ -197,27 +197,47 @@ class FlightRecorder(RecorderCase):
         rows = recording.rows("--time", "mark:sort it..", "-m", "wall")
         self.assertTrue(any(row["function"] == "spin_on_request" for row in rows))
 
-    def test_a_crash_whose_core_is_written(self):
+    def crash_with_a_core(self, *lines):
+        """The profile of a crash upon which the kernel writes a core, which takes it a while."""
         with open("/proc/sys/kernel/core_pattern", encoding="ascii") as pattern:
             if pattern.read()[0] in "|\n@":
                 self.skipTest("cores are not written to files here")
         unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
         with self.record(
-            "--trigger", "crash", "--trigger", "exit", cwd=self.directory,
+            "-F", 199, "--trigger", "crash", "--trigger", "exit", cwd=self.directory,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, unlimited),
         ) as recorder:
-            self.tell(recorder, "spin 300", "fill 300", "abort 0")
-            self.assertEqual(recorder.process.wait(timeout=60), -signal.SIGABRT)
+            self.tell(recorder, "spin 300", "fill 200", *lines)
+            self.assertLess(recorder.process.wait(timeout=60), 0)
             self.assertEqual(sorted(words(recorder.path)), ["crash", "exit"])
             recording, whole = (self.file_of(recorder, word) for word in ("crash", "exit"))
         (text,) = [mark["text"] for mark in self.info(recording)["marks"]]
         self.assertRegex(text, r"^trigger:crash of process \d+, while its core was written$")
         self.assertTriggered(recording, text.partition(":")[2])
-        functions = [row["function"] for row in recording.rows("-m", "wall")]
-        self.assertIn("abort_on_request", functions, "the last samples")
-        self.assertTrue([name for name in functions if re.search("kill|raise|abort$", name)],
-                        f"no sample of the thread that crashed: {functions}")
         self.assertTriggered(whole, "exit")
+        return recording
+
+    def assertStack(self, recording, *functions):
+        """There is a stack with these functions, one after the other, from its root on."""
+        stacks = [frames for frames, _ in recording.folded("-m", "wall")]
+        wanted = re.compile(";(.*;)?".join(functions) + "$")
+        self.assertTrue([frames for frames in stacks if wanted.search(";".join(frames))],
+                        f"no stack of {functions} in {stacks}")
+
+    def test_a_crash_whose_core_is_written(self):
+        recording = self.crash_with_a_core("abort 0")
+        self.assertStack(recording, "main", "abort_on_request", "work_until")
+        self.assertStack(recording, "main", "abort_on_request", "[^;]*(kill|raise|abort)[^;]*")
+
+    def test_a_crash_in_a_function_that_calls_nothing(self):
+        self.assertStack(self.crash_with_a_core("fault 0"), "main", "fault_on_request")
+
+    def test_all_threads_are_seen_where_they_were_at_a_crash(self):
+        recording = self.crash_with_a_core("gather 6", "spin 100", "fault 0")
+        self.assertStack(recording, "main", "fault_on_request")
+        rows = recording.rows("--by", "thread", "-m", "wall", "--time", "-0.1s..")
+        begun = sorted(row["start_function"] for row in rows if row["start_function"])
+        self.assertEqual(begun, ["main"] + 3 * ["rest_beside"] + 3 * ["spin_beside"], rows)
 
     def test_a_crash_without_a_core_has_the_last_samples(self):
         with self.record(

@@ -6,8 +6,9 @@
  *	rest MS    sleeps, in rest_on_request()
  *	fill MB    makes so much memory resident, in fill_on_request(), for 1 s at least
  *	crowd MS   three threads share one CPU, in crowd_on_request()
- *	abort 0    dies of SIGABRT, in abort_on_request()
- *	say N      prints {"said": N}
+ *	gather N   N threads begin, every other rests in rest_beside(), the others spin in
+ *spin_beside() abort 0    dies of SIGABRT, in abort_on_request() fault 0    dies of SIGSEGV, in
+ *fault_on_request(), which calls nothing say N      prints {"said": N}
  *
  * In between it works a little every 20 ms, so that it is not taken for stalled.
  */
@@ -50,8 +51,8 @@ NOINLINE static void fill_on_request(uint64_t nr_mib)
 {
 	uint64_t until_ns = monotonic_ns() + 1000 * MS;
 	size_t nr_bytes = (size_t)nr_mib << 20;
-	unsigned char *memory = mmap(NULL, nr_bytes, PROT_READ | PROT_WRITE,
-				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *memory =
+		mmap(NULL, nr_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	for (unsigned char round = 1; memory != MAP_FAILED && monotonic_ns() < until_ns; round++)
 		memset(memory, round, nr_bytes);
@@ -89,6 +90,36 @@ NOINLINE static void abort_on_request(void)
 	abort();
 }
 
+static void *spin_beside(void *unused)
+{
+	(void)unused;
+	work_until(UINT64_MAX);
+	return NULL;
+}
+
+static void *rest_beside(void *unused)
+{
+	(void)unused;
+	rest_on_request(UINT64_MAX);
+	sink++;
+	return NULL;
+}
+
+static void gather(uint64_t nr)
+{
+	pthread_t thread;
+
+	for (uint64_t i = 0; i < nr; i++)
+		pthread_create(&thread, NULL, i % 2 ? spin_beside : rest_beside, NULL);
+}
+
+static void *volatile nowhere;
+
+NOINLINE static void fault_on_request(void)
+{
+	*(volatile int *)nowhere = 1;
+}
+
 static void obey(const char *word, uint64_t number)
 {
 	if (!strcmp(word, "spin"))
@@ -99,8 +130,12 @@ static void obey(const char *word, uint64_t number)
 		fill_on_request(number);
 	else if (!strcmp(word, "crowd"))
 		crowd(number * MS);
+	else if (!strcmp(word, "gather"))
+		gather(number);
 	else if (!strcmp(word, "abort"))
 		abort_on_request();
+	else if (!strcmp(word, "fault"))
+		fault_on_request();
 	else if (!strcmp(word, "say"))
 		printf("{\"said\": %llu}\n", (unsigned long long)number);
 	fflush(stdout);

@@ -75,6 +75,20 @@ TEST(proc_stat, ends_the_name_at_the_last_parenthesis)
 	assert_int_equal(got.cpu, 3);
 }
 
+TEST(proc_stat, has_the_last_registers_of_a_thread_that_writes_a_core)
+{
+	static const char text[] =
+		"4711 (a) R 17 4711 4700 0 -1 4195072 9 0 0 0 1 2 0 0 20 0 3 0 8675309 12345 67 "
+		"18446744073709551615 1 1 140737 140700 18446744073699065856 0 0 0 0 0 0 0 17 3 "
+		"0\n";
+	struct proc_stat got = {0};
+
+	assert_true(proc_stat_parse(text, strlen(text), &got));
+	assert_true(got.flags & PROC_FLAG_DUMPS_CORE);
+	assert_true(got.last_sp == 140700);
+	assert_true(got.last_pc == UINT64_C(18446744073699065856));
+}
+
 /* Another program has another text or, loaded at the same place, another stack. */
 TEST(proc_stat, marks_the_program)
 {
