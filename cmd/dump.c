@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "calltree/expand.h"
@@ -20,6 +21,7 @@
 #include "profile/profile.h"
 #include "profile/show_kernel.h"
 #include "roster/attached.h"
+#include "roster/joiners.h"
 #include "sampler/sampler.h"
 #include "symbol/resolve.h"
 #include "view/dump.h"
@@ -37,7 +39,8 @@ struct dump_args {
 	struct view_options view;
 };
 
-#define AT(member) offsetof(struct dump_args, member)
+#define AT(member)	  offsetof(struct dump_args, member)
+#define AT_RECORD(member) offsetof(struct dump_args, record.member)
 
 static const struct option_row rows[] = {
 	{.type = OPTION_SECTION, .name = "What is shown"},
@@ -48,6 +51,7 @@ static const struct option_row rows[] = {
 	 .offset = AT(record.pid_texts),
 	 .commas = true,
 	 .help = "the process; repeat for more"},
+	RECORD_JOIN_OPTION_ROWS(AT_RECORD, " that run now"),
 	{.type = OPTION_FLAG,
 	 .name = "no-inline",
 	 .offset = AT(no_inline),
@@ -65,6 +69,7 @@ static const struct option_row rows[] = {
 struct dumping {
 	const struct dump_args *args;
 	struct attached attached;
+	struct joiners joiners; /* empty: none */
 	struct profile *profile;
 	struct dump_thread *threads; /* owned */
 	size_t nr_threads;	     /* of those, the ones to show */
@@ -236,28 +241,47 @@ static int print(struct dumping *dumping)
 	return status;
 }
 
+static int fail_empty(const struct dumping *dumping, const struct sampler_joined *joined)
+{
+	struct err err = ERR_INIT;
+	struct buf words = {0};
+
+	if (joined->nr_refused) {
+		err = joined->refusal;
+	} else if (joiners_is_empty(&dumping->joiners)) {
+		err_set(&err, ERR_GONE, "it ended before it could be looked at");
+	} else {
+		joiners_append_words(&dumping->joiners, &words);
+		err_set(&err, ERR_GONE, "no process of %s is running", buf_str(&words));
+	}
+	buf_release(&words);
+	return fail_with(&err);
+}
+
 static int dump(struct dumping *dumping)
 {
 	struct symbol_options symbols = symbol_options_of(&dumping->args->record.symbols, NULL);
 	struct err err = ERR_INIT;
-	const struct live_request request = {.options = &dumping->args->record,
-					     .attached = &dumping->attached};
+	const struct live_request request = {
+		.options = &dumping->args->record,
+		.attached = &dumping->attached,
+		.joiners = joiners_is_empty(&dumping->joiners) ? NULL : &dumping->joiners};
 	struct live *live = live_start(&request, &err);
+	struct sampler_joined joined;
 	struct sampler_refusal refusal;
 	int status;
 
 	if (!live)
 		return fail_with(&err);
 	status = take(dumping, live, &err);
+	joined = sampler_joined(live_sampler(live));
 	refusal = live_stop(live)->refusal;
 	live_free(live);
 	if (status < 0)
 		return fail_with(&err);
 	dumping->nr_threads = drop_ended(dumping);
-	if (!dumping->nr_threads) {
-		err_set(&err, ERR_GONE, "it ended before it could be looked at");
-		return fail_with(&err);
-	}
+	if (!dumping->nr_threads)
+		return fail_empty(dumping, &joined);
 	resolve_profile(dumping->profile, &symbols, NULL);
 	if (!dumping->args->native)
 		profile_fold_scripts(dumping->profile);
@@ -265,6 +289,11 @@ static int dump(struct dumping *dumping)
 		print_warning("there are no functions of the kernel: no thread was seen asleep, or "
 			      "the kernel did not show them");
 	status = check_stacks(dumping, &refusal);
+	if (joined.nr_refused) {
+		print_warning("%zu process%s left out: %s", joined.nr_refused,
+			      joined.nr_refused == 1 ? " is" : "es are", joined.refusal.what);
+		status = EXIT_CANNOT;
+	}
 	return print(dumping) == EXIT_DONE ? status : EXIT_CANNOT;
 }
 
@@ -274,11 +303,14 @@ static int check_and_dump(const struct command *self, const struct dump_args *ar
 	struct err err = ERR_INIT;
 	int status;
 
-	if (record_options_attached(&args->record, &dumping.attached, &err) < 0)
-		return usage_error(self, &err);
-	status = dump(&dumping);
+	if (record_options_joiners(&args->record, &dumping.joiners, &err) < 0 ||
+	    record_options_attached(&args->record, &dumping.attached, &err) < 0)
+		status = usage_error(self, &err);
+	else
+		status = dump(&dumping);
 	dumping_clear(&dumping);
 	attached_release(&dumping.attached);
+	joiners_release(&dumping.joiners);
 	return status;
 }
 
@@ -303,7 +335,7 @@ static int run_dump(const struct command *self, int argc, char **argv)
 
 const struct command command_dump = {
 	.name = "dump",
-	.synopsis = "-p PID [OPTIONS]",
+	.synopsis = "-p PID | --unit NAME | --comm REGEX [OPTIONS]",
 	.summary = "show the stack of every thread, once",
 	.help = "Shows where each thread of running processes is: whether it runs or sleeps, in "
 		"which system call and on what, who holds the lock it waits for, and its stack, "
@@ -311,6 +343,7 @@ const struct command command_dump = {
 		"on as if nothing had happened.\n\n"
 		"Examples:\n"
 		"  profc dump -p 1234\n"
+		"  profc dump --unit nginx\n"
 		"  profc dump -p 1234 --json",
 	.options = rows,
 	.run = run_dump,

@@ -76,7 +76,8 @@ static int start(struct live *live, const struct live_request *request, struct e
 	const struct record_options *options = request->options;
 	struct sampler_options sampler_options = {
 		.targets = {.pids = request->argv ? NULL : request->attached->pids,
-			    .nr_pids = request->argv ? 0 : request->attached->nr_named},
+			    .nr_pids = request->argv ? 0 : request->attached->nr_named,
+			    .joiners = request->joiners},
 		.run = request->argv ? run_command : NULL,
 		.run_context = live,
 		.frequency_hz = (uint32_t)options->frequency_hz,

@@ -10,6 +10,7 @@ struct attached;
 struct child_signals;
 struct counting;
 struct err;
+struct joiners;
 struct profile;
 struct record_options;
 struct sampler;
@@ -27,6 +28,7 @@ struct live_request {
 	struct counting *counting;	 /* the caller ends it after live_stop(); NULL: none */
 	char **argv;			 /* a command, NULL-ended; NULL: the processes */
 	const struct attached *attached; /* NULL: a command is started */
+	const struct joiners *joiners;	 /* these, too; NULL: none */
 	const struct child_signals *command_signals; /* of the command; NULL: as they are now */
 	const atomic_bool *ended;		     /* sampler_options.ended */
 };

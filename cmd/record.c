@@ -27,10 +27,7 @@ static int run_record(const struct command *self, int argc, char **argv)
 		goto out;
 	}
 	if (record_options_attach(&options) && first < argc) {
-		err_set(&err, ERR_INVALID, "%s cannot be combined with a command",
-			options.pid_texts.nr	  ? "-p"
-			: options.select.units.nr ? "--unit"
-						  : "--comm");
+		record_options_refuse_command(&options, &err);
 		status = usage_error(self, &err);
 	} else if (record_options_attach(&options)) {
 		status = recording_attach(self, &options);

@@ -19,17 +19,6 @@ const char *const record_unwinder_choices[] = {"auto", "cfi", "libunwind", "fp",
 
 const struct option_row record_option_rows[] = {
 	RECORD_WHAT_OPTION_ROWS(AT),
-	{.type = OPTION_LIST,
-	 .name = "unit",
-	 .argument = "NAME",
-	 .offset = AT(select.units),
-	 .help = "attach to the processes in the control group of this unit, whenever there are "
-		 "some: nginx.service; repeatable"},
-	{.type = OPTION_LIST,
-	 .name = "comm",
-	 .argument = "REGEX",
-	 .offset = AT(select.names),
-	 .help = "attach to processes whose name matches, whenever there are some; repeatable"},
 	{.type = OPTION_FLAG,
 	 .name = "paused",
 	 .offset = AT(paused),
@@ -215,6 +204,14 @@ int record_options_check_words(const struct record_options *options, char *const
 bool record_options_attach(const struct record_options *options)
 {
 	return options->pid_texts.nr || options->select.units.nr || options->select.names.nr;
+}
+
+int record_options_refuse_command(const struct record_options *options, struct err *err)
+{
+	return err_set(err, ERR_INVALID, "%s cannot be combined with a command",
+		       options->pid_texts.nr	  ? "-p"
+		       : options->select.units.nr ? "--unit"
+						  : "--comm");
 }
 
 int record_options_joiners(const struct record_options *options, struct joiners *joiners,

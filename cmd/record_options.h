@@ -87,6 +87,19 @@ extern const char *const record_unwinder_choices[];
  * member of struct record_options in their own options struct.
  */
 /* clang-format off */
+#define RECORD_JOIN_OPTION_ROWS(at, when) \
+	{.type = OPTION_LIST, \
+	 .name = "unit", \
+	 .argument = "NAME", \
+	 .offset = at(select.units), \
+	 .help = "the processes in the control group of this unit" when ": nginx.service; " \
+		 "repeatable"}, \
+	{.type = OPTION_LIST, \
+	 .name = "comm", \
+	 .argument = "REGEX", \
+	 .offset = at(select.names), \
+	 .help = "processes whose name matches" when "; repeatable"}
+
 #define RECORD_WHAT_OPTION_ROWS(at) \
 	{.type = OPTION_SECTION, .name = "Target"}, \
 	{.type = OPTION_LIST, \
@@ -96,6 +109,7 @@ extern const char *const record_unwinder_choices[];
 	 .offset = at(pid_texts), \
 	 .commas = true, \
 	 .help = "attach to this running process; repeatable, or a list with commas or blanks"}, \
+	RECORD_JOIN_OPTION_ROWS(at, ", whenever there are some"), \
 	{.type = OPTION_FLAG, \
 	 .name = "children", \
 	 .offset = at(no_children), \
@@ -180,6 +194,8 @@ int record_options_attached(const struct record_options *options, struct attache
 			    struct err *err);
 /* Do they name running processes: by -p, --unit or --comm? */
 bool record_options_attach(const struct record_options *options);
+/* They do, and there is a command. */
+int record_options_refuse_command(const struct record_options *options, struct err *err);
 /* Set *joiners, all 0 before, to those of --unit and --comm. The caller releases it anyway. */
 int record_options_joiners(const struct record_options *options, struct joiners *joiners,
 			   struct err *err);

@@ -42,6 +42,7 @@
 #include "profile/profile.h"
 #include "profile/show_kernel.h"
 #include "roster/attached.h"
+#include "roster/joiners.h"
 #include "sampler/sampler.h"
 #include "symbol/resolve.h"
 #include "tracee/launch.h"
@@ -128,6 +129,8 @@ static const struct option_row rows[] = {
 struct top {
 	const struct top_args *args;
 	char **argv;		   /* NULL: attached */
+	struct joiners joiners;	   /* empty: none */
+	char *joined_words;	   /* which these are; owned; NULL: none */
 	struct counting *counting; /* or NULL */
 	struct live *live;
 	struct profile *profile; /* what was recorded so far; NULL: nothing yet */
@@ -244,11 +247,27 @@ static void draw(struct top *top, const struct view *view)
 	buf_release(&text);
 }
 
+static const struct joiners *top_joiners(const struct top *top)
+{
+	return top->joined_words ? &top->joiners : NULL;
+}
+
+/* What is waited for, which the first line says. */
+static void note_waiting(struct top *top)
+{
+	struct sampler *sampler = live_sampler(top->live);
+
+	if (top->joined_words && sampler)
+		top->state.awaited =
+			sampler_joined(sampler).nr_processes ? NULL : top->joined_words;
+}
+
 static void show(struct top *top)
 {
 	struct view view = view_options_resolve(&top->args->view);
 	struct sink out;
 
+	note_waiting(top);
 	if (top->has_screen) {
 		draw(top, &view);
 		return;
@@ -400,6 +419,7 @@ static struct live *start(struct top *top, const struct attached *attached, stru
 					     .counting = top->counting,
 					     .argv = top->argv,
 					     .attached = attached,
+					     .joiners = top_joiners(top),
 					     .command_signals = &top->former_signals,
 					     .ended = &top->listener.asked};
 	int kept[STDERR_FILENO + 1] = {-1, -1, -1};
@@ -464,7 +484,10 @@ static void interrupt_command(const struct top *top, pid_t command)
 
 static int say_empty(const struct top *top, struct err *err)
 {
-	err_set(err, ERR_EMPTY, "no samples were taken");
+	if (top->joined_words)
+		err_set(err, ERR_EMPTY, "no process of %s was seen running", top->joined_words);
+	else
+		err_set(err, ERR_EMPTY, "no samples were taken");
 	if (top->args->record.threads)
 		err_hint(err, "is '%s' of --threads in any name?", top->args->record.threads);
 	return ERR_EMPTY;
@@ -616,6 +639,19 @@ static int choose_metric(struct top_args *args, struct browse_wishes *wishes, st
 	return 0;
 }
 
+static int read_joiners(struct top *top, struct err *err)
+{
+	int status = record_options_joiners(&top->args->record, &top->joiners, err);
+	struct buf words = {0};
+
+	if (status < 0 || joiners_is_empty(&top->joiners))
+		return status;
+	joiners_append_words(&top->joiners, &words);
+	top->joined_words = xstrdup(buf_str(&words));
+	buf_release(&words);
+	return 0;
+}
+
 static int check_and_run(const struct command *self, struct top_args *args, char **argv)
 {
 	struct top top = {.args = args, .signals = SIGNAL_PIPE_NONE, .argv = argv};
@@ -635,8 +671,11 @@ static int check_and_run(const struct command *self, struct top_args *args, char
 	struct attached attached = {.pids = NULL};
 	int status;
 
-	if (!argv && record_options_attached(&args->record, &attached, &err) < 0)
+	if (read_joiners(&top, &err) < 0 ||
+	    (!argv && record_options_attached(&args->record, &attached, &err) < 0)) {
+		joiners_release(&top.joiners);
 		return usage_error(self, &err);
+	}
 	record_metric(args);
 	if (refuse_number(&args->record.count, &err) < 0 ||
 	    source_paths_check(&args->source_paths, &err) < 0 ||
@@ -653,6 +692,8 @@ static int check_and_run(const struct command *self, struct top_args *args, char
 	counting_end(top.counting);
 	counting_free(top.counting);
 	attached_release(&attached);
+	joiners_release(&top.joiners);
+	free(top.joined_words);
 	return status;
 }
 
@@ -671,10 +712,13 @@ static int run_top(const struct command *self, int argc, char **argv)
 		status = usage_error(self, &err);
 	} else if (record_metrics_help(&args.record)) {
 		status = EXIT_DONE;
-	} else if ((args.record.pid_texts.nr > 0) == (first < argc)) {
+	} else if (record_options_attach(&args.record) && first < argc) {
+		record_options_refuse_command(&args.record, &err);
+		status = usage_error(self, &err);
+	} else if (!record_options_attach(&args.record) && first == argc) {
 		err_set(&err, ERR_INVALID,
-			first < argc ? "-p cannot be combined with a command"
-				     : "which process? Neither -p PID nor a command was given");
+			"which process? Neither -p PID nor --unit NAME nor --comm REGEX nor a "
+			"command was given");
 		status = usage_error(self, &err);
 	} else {
 		record_options_settle(&args.record);
@@ -686,7 +730,7 @@ static int run_top(const struct command *self, int argc, char **argv)
 
 const struct command command_top = {
 	.name = "top",
-	.synopsis = "-p PID [OPTIONS] | [OPTIONS] [--] CMD [ARG...]",
+	.synopsis = "-p PID | --unit NAME | --comm REGEX [OPTIONS] | [OPTIONS] [--] CMD [ARG...]",
 	.summary = "watch where time and memory go, live",
 	.help = "Shows the functions that use most time right now, anew every second, as `report` "
 		"does of a recording. Keys: arrows select, Enter shows callers and callees, t the "
@@ -695,6 +739,7 @@ const struct command command_top = {
 		"terminal it prints table after table.\n\n"
 		"Examples:\n"
 		"  profc top -p 1234\n"
+		"  profc top --unit nginx\n"
 		"  profc top -p 1234 -m wall --by thread\n"
 		"  profc top -p 1234 --count '^parse_'\n"
 		"  profc top -p 1234 --mem\n"

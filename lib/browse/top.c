@@ -158,6 +158,8 @@ void top_print_head(const struct browse_weighing *weighing, const struct view *v
 
 	if (state->paused)
 		buf_append_str(&line, "PAUSED; ");
+	if (state->awaited)
+		buf_printf(&line, "waiting for a process of %s; ", state->awaited);
 	append_activity(&line, weighing);
 	append_amount(&line, weighing);
 	append_title(&line, profile);

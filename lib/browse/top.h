@@ -18,7 +18,8 @@ struct view;
 struct top_state {
 	bool all_time; /* since the beginning, else the last seconds */
 	bool paused;
-	bool stop; /* as job control does */
+	bool stop;	     /* as job control does */
+	const char *awaited; /* borrowed: processes of which there is none now; or NULL */
 };
 
 /* Take a key for `top`, or pass it on to the browser; true if the browser's input changes. */

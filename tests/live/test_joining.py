@@ -2,6 +2,7 @@
 """--unit and --comm: processes that are recorded for what they are, whenever they appear."""
 
 import glob
+import json
 import os
 import shutil
 import signal
@@ -262,6 +263,37 @@ class Joining(LiveCase):
         (file,) = glob.glob(os.path.join(recorder.path, "*.data"))
         self.assertEqual(set(self.pids(Recording(file))), {pid, other.pid})
 
+    def test_top_shows_those_that_are_there(self):
+        path = self.program()
+        options = ["--comm", f"^{self.name(path)}$", "--interval", "400ms", "--width", "200"]
+        with subprocess.Popen(
+            [PROFC, "top", *options, "--times", "5"], stdout=subprocess.PIPE, text=True
+        ) as top:
+            self.assertIn(f"waiting for a process of '^{self.name(path)}$'; 0 ns of CPU time",
+                          top.stdout.readline())
+            self.spin(path, 600)
+            tables = top.stdout.read()
+            self.assertEqual(top.wait(timeout=60), 0)
+        self.assertRegex(tables, r"(?m)^CPU \d+%, 1/1 threads; ")
+        self.assertIn("spin_leaf", tables)
+        done = profc("top", *options, "--times", "1", status=1)
+        self.assertIn(f"no process of '^{self.name(path)}$' was seen running", done.stderr)
+
+    def test_dump_shows_those_that_are_there(self):
+        path = self.program()
+        shutil.copy(shutil.which("sleep"), path)
+        options = ["--comm", f"^{self.name(path)}$", "--json"]
+        with subprocess.Popen([path, "60"]) as one, subprocess.Popen([path, "60"]) as two:
+            time.sleep(0.4)
+            dump = json.loads(profc("dump", *options).stdout)
+            one.kill()
+            two.kill()
+        self.assertEqual({process["pid"] for process in dump["processes"]}, {one.pid, two.pid})
+        for process in dump["processes"]:
+            self.assertEqual(len(process["threads"]), 1)
+        done = profc("dump", *options, status=1)
+        self.assertIn(f"no process of '^{self.name(path)}$' is running", done.stderr)
+
     def test_wrong_ones_are_refused(self):
         for options, reason in (
             (["-p", os.getpid(), "--keep", "4s", "--trigger", "gone"], "needs --unit or --comm"),
@@ -272,6 +304,11 @@ class Joining(LiveCase):
             self.assertIn(reason, profc("attach", *options, status=2).stderr)
         done = profc("record", "--comm", "a", "--", "true", status=2)
         self.assertIn("--comm cannot be combined with a command", done.stderr)
+        for command in ("top", "dump"):
+            done = profc(command, "--unit", "/", status=2)
+            self.assertIn("no name of a unit", done.stderr)
+        done = profc("top", "--unit", "a", "--", "true", status=2)
+        self.assertIn("--unit cannot be combined with a command", done.stderr)
 
 
 class Units(LiveCase):
