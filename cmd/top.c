@@ -730,7 +730,7 @@ static int run_top(const struct command *self, int argc, char **argv)
 
 const struct command command_top = {
 	.name = "top",
-	.synopsis = "-p PID | --unit NAME | --comm REGEX [OPTIONS] | [OPTIONS] [--] CMD [ARG...]",
+	.synopsis = "-p PID | --unit NAME [OPTIONS] | [OPTIONS] [--] CMD [ARG...]",
 	.summary = "watch where time and memory go, live",
 	.help = "Shows the functions that use most time right now, anew every second, as `report` "
 		"does of a recording. Keys: arrows select, Enter shows callers and callees, t the "
