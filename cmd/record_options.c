@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/err.h"
@@ -212,6 +213,42 @@ int record_options_refuse_command(const struct record_options *options, struct e
 		       options->pid_texts.nr	  ? "-p"
 		       : options->select.units.nr ? "--unit"
 						  : "--comm");
+}
+
+int record_options_check_lasting(const struct record_options *options, const char *with,
+				 struct err *err)
+{
+	const struct count_options *count = &options->count;
+	const struct {
+		bool is_given;
+		const char *option, *hint;
+	} unfit[] = {
+		{count->no_cpu, "--no-cpu",
+		 "samples say what happened: --count and --mem go with them"},
+		{count->memory && strcmp(count->memory, "all") == 0, "--mem=all",
+		 "--mem=64K finds the same, within the interval shown"},
+		{count->reachable, "--reachable",
+		 "it searches memory at the end of a recording: profc attach --mem --reachable "
+		 "-d 1m, when it has grown"},
+		{options->agent && count_options_have_memory(count), "--agent and --mem at once",
+		 "memory of long ago is forgotten, of which an agent would still be told; either "
+		 "of them goes"},
+		{options->use.html || options->use.open, "--html or --open",
+		 "profc view DIR/ shows the newest profile that was written"},
+		{options->use.with_source, "--with-source",
+		 "profc annotate reads sources where they are, or where --source-path says"},
+		{options->max_size_bytes, "--max-size",
+		 "--keep-size bounds what is kept, and --limit how many profiles are left"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(unfit); i++) {
+		if (!unfit[i].is_given)
+			continue;
+		err_set(err, ERR_INVALID, "%s cannot be combined with %s", with, unfit[i].option);
+		err_hint(err, "%s", unfit[i].hint);
+		return ERR_INVALID;
+	}
+	return 0;
 }
 
 int record_options_joiners(const struct record_options *options, struct joiners *joiners,

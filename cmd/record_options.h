@@ -196,6 +196,12 @@ int record_options_attached(const struct record_options *options, struct attache
 bool record_options_attach(const struct record_options *options);
 /* They do, and there is a command. */
 int record_options_refuse_command(const struct record_options *options, struct err *err);
+/*
+ * Refuse, with what to do instead, what cannot be had of a recording that keeps only its last time:
+ * `with` is the option that makes it one, --keep or --every.
+ */
+int record_options_check_lasting(const struct record_options *options, const char *with,
+				 struct err *err);
 /* Set *joiners, all 0 before, to those of --unit and --comm. The caller releases it anyway. */
 int record_options_joiners(const struct record_options *options, struct joiners *joiners,
 			   struct err *err);

@@ -593,7 +593,8 @@ static int begin(struct recording *recording, struct recorded *recorded, struct 
 	end_listener_start(&recording->ending.listener, stop_this_process);
 	status = recording->keep ? 0 : begin_file(recorded, err);
 	if (status == 0)
-		status = recording_agent_start(recording, !recorded->file.path, err);
+		status = recording_agent_start(recording, !recording->keep && !recorded->file.path,
+					       err);
 	if (status == 0)
 		status = start_sampler(recording, recorded, counting, sampler, err);
 	if (end_listener_stop(&recording->ending.listener) && status == 0)

@@ -120,11 +120,6 @@ static void dump_release(struct keep_dump *dump)
 
 /* --- options --- */
 
-static int refuse_with(const char *option, struct err *err)
-{
-	return err_set(err, ERR_INVALID, "--keep cannot be combined with %s", option);
-}
-
 static int check_options(const struct record_options *options, struct err *err)
 {
 	const struct keep_options *keep = &options->keep;
@@ -139,23 +134,8 @@ static int check_options(const struct record_options *options, struct err *err)
 		err_hint(err, "for example --keep 60s: the minute before each trigger is written");
 		return ERR_INVALID;
 	}
-	if (options->count.no_cpu)
-		return refuse_with("--no-cpu", err);
-	if (options->count.memory && strcmp(options->count.memory, "all") == 0) {
-		refuse_with("--mem=all", err);
-		err_hint(err, "--mem=64K finds the same, within the interval shown");
+	if (record_options_check_lasting(options, "--keep", err) < 0)
 		return ERR_INVALID;
-	}
-	if (options->count.reachable)
-		return refuse_with("--reachable", err);
-	if (options->agent)
-		return refuse_with("--agent", err);
-	if (options->use.html || options->use.open)
-		return refuse_with("--html or --open", err);
-	if (options->use.with_source)
-		return refuse_with("--with-source", err);
-	if (options->max_size_bytes)
-		return refuse_with("--max-size", err);
 	if (options->output && strcmp(options->output, "-") == 0)
 		return err_set(err, ERR_INVALID, "--keep needs a directory, not -o -");
 	return 0;
@@ -334,10 +314,10 @@ static uint64_t elapsed_ns(const struct keep *keep, const struct sampler *sample
 	return history_base_ns(keep->history) + sampler_progress(sampler).elapsed_ns;
 }
 
-/* Probes are of one sampler, with their counts and blocks; and a push refers to rows. */
+/* Probes are of one sampler, with their counts and blocks; a push and an agent refer to rows. */
 static bool must_remain(const struct keep *keep)
 {
-	return !keep->history || keep->counting || keep->push;
+	return !keep->history || keep->counting || keep->push || keep->options->agent;
 }
 
 /* A file that is due has all of its time in one profile, or in it and the one before. */

@@ -104,7 +104,7 @@ struct recording {
  * recording_sampler.c: options for the processes that are attached. `within` is used if --within
  * was given.
  */
-struct sampler_options recording_sampler_options(const struct recording *recording,
+struct sampler_options recording_sampler_options(struct recording *recording,
 						 const struct recorded *recorded,
 						 const struct code_filter_options *within);
 /* recorded->result has its end, and the command what it has reaped. */

@@ -79,11 +79,6 @@ struct recording_push {
 
 /* --- options --- */
 
-static int refuse_with(const char *option, struct err *err)
-{
-	return err_set(err, ERR_INVALID, "--every cannot be combined with %s", option);
-}
-
 static int check_unwanted(const struct every_options *every, struct err *err)
 {
 	if (every->push.receiver)
@@ -143,28 +138,13 @@ static int check_options(const struct record_options *options, struct err *err)
 {
 	const struct count_options *count = &options->count;
 
-	if (count->memory && strcmp(count->memory, "all") == 0) {
-		refuse_with("--mem=all", err);
-		err_hint(err, "--mem=64K finds the same, within the interval shown");
+	if (record_options_check_lasting(options, "--every", err) < 0)
 		return ERR_INVALID;
-	}
-	if (count->reachable)
-		return refuse_with("--reachable", err);
-	if (count->no_cpu)
-		return refuse_with("--no-cpu", err);
 	if (count->functions.nr || count->calls_in.nr || count->lines.nr || count->syscalls) {
-		refuse_with("--count and its like", err);
+		err_set(err, ERR_INVALID, "--every cannot be combined with --count and its like");
 		err_hint(err, "--keep TIME has exact counts, in the profiles that it writes");
 		return ERR_INVALID;
 	}
-	if (options->agent)
-		return refuse_with("--agent", err);
-	if (options->use.html || options->use.open)
-		return refuse_with("--html or --open", err);
-	if (options->use.with_source)
-		return refuse_with("--with-source", err);
-	if (options->max_size_bytes)
-		return refuse_with("--max-size", err);
 	return check_output(options, err);
 }
 

@@ -13,8 +13,20 @@
 #include "profile/profile.h"
 #include "symbol/named_code.h"
 
-static struct sampler_look how_to_look(const struct recording *recording)
+static void look_for_both(void *context, const struct profile *profile)
 {
+	struct recording *recording = context;
+
+	keep_collect(recording->keep, profile);
+	agent_look(recording->agent, profile);
+}
+
+static struct sampler_look how_to_look(struct recording *recording)
+{
+	if (recording->keep && recording->agent)
+		return (struct sampler_look){.look = look_for_both,
+					     .context = recording,
+					     .heap = keep_heap(recording->keep)};
 	if (recording->keep)
 		return (struct sampler_look){.look = keep_collect,
 					     .context = recording->keep,
@@ -23,7 +35,7 @@ static struct sampler_look how_to_look(const struct recording *recording)
 				     .context = recording->agent};
 }
 
-struct sampler_options recording_sampler_options(const struct recording *recording,
+struct sampler_options recording_sampler_options(struct recording *recording,
 						 const struct recorded *recorded,
 						 const struct code_filter_options *within)
 {

@@ -9,6 +9,7 @@ import re
 import resource
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
@@ -451,6 +452,39 @@ class Culprit(RecorderCase):
         self.assertGreaterEqual(rows["fill_on_request"], 150 << 20)
 
 
+class WithAgent(RecorderCase):
+    def test_an_agent_makes_triggers_of_its_own(self):
+        fifo = self.path("control")
+        seen = self.path("seen")
+        # It has a profile written once it is told of twenty samples on a CPU.
+        with open(self.path("agent.py"), "w", encoding="utf-8") as script:
+            script.write(
+                "import json, sys\n"
+                "told = 0\n"
+                f"out = open({seen!r}, 'w')\n"
+                "for line in sys.stdin:\n"
+                "    row = json.loads(line)\n"
+                "    told += row['type'] == 'sample' and row['cpu_ns'] > 0\n"
+                "    if told == 20:\n"
+                f"        open({fifo!r}, 'w').write('dump enough\\n')\n"
+                "        told += 1\n"
+                "    if row['type'] in ('mark', 'end'):\n"
+                "        print(line, end='', file=out, flush=True)\n"
+            )
+        agent = f"{sys.executable} {self.path('agent.py')}"
+        with self.record("--control", f"fifo:{fifo}", "--agent", agent) as recorder:
+            self.tell(recorder, "spin 2000", "say 1")
+            recorder.process.stdout.readline()
+            recording = self.file_of(recorder, "control-enough")
+            self.end(recorder)
+        self.assertTriggered(recording, "control enough")
+        self.assertMostly(recording, "spin_on_request")
+        with open(seen, encoding="utf-8") as lines:
+            rows = [json.loads(line) for line in lines]
+        self.assertEqual([row["type"] for row in rows], ["mark", "end"])
+        self.assertEqual(rows[0]["text"], "trigger:control enough")
+
+
 class OnTerminal(LiveCase):
     def test_it_says_how_to_ask_for_the_time_that_it_keeps(self):
         dumps = self.path("dumps")
@@ -480,7 +514,8 @@ class Options(LiveCase):
             (["--keep", "60s", "--mem", "--reachable"], "--keep cannot be combined with --reachable"),
             (["--keep", "60s", "--mem", "--no-cpu"], "--keep cannot be combined with --no-cpu"),
             (["--keep", "60s", "--html"], "--keep cannot be combined with --html"),
-            (["--keep", "60s", "--agent", "cat"], "--keep cannot be combined with --agent"),
+            (["--keep", "60s", "--mem", "--agent", "cat"], "be combined with --agent and --mem"),
+            (["--keep", "60s", "--max-size", "1M"], "--keep cannot be combined with --max-size"),
             (["--keep", "60s", "-o", "-"], "--keep needs a directory"),
         ):
             done = profc("record", *options, "--", "true", status=2)

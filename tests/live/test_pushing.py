@@ -240,7 +240,7 @@ class Options(LiveCase):
             (["--every", "60s", *url, "--mem", "--reachable"], "be combined with --reachable"),
             (["--every", "60s", *url, "--count", "main"], "cannot be combined with --count"),
             (["--every", "60s", *url, "--html"], "--every cannot be combined with --html"),
-            (["--every", "60s", *url, "--agent", "cat"], "cannot be combined with --agent"),
+            (["--every", "60s", *url, "--mem", "--agent", "cat"], "combined with --agent and --mem"),
         ):
             with self.subTest(options=options):
                 done = profc("record", *options, "--", "true", status=2)
