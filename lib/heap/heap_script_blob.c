@@ -82,6 +82,25 @@ static uint64_t find_state(const struct frame_links *links, uint64_t data)
 	return state;
 }
 
+static bool is_between(uint64_t at, uint64_t nr_bytes, uint64_t start, uint64_t end)
+{
+	return at >= start && at < end && end - at >= nr_bytes;
+}
+
+/* 0: there is none. */
+static uint64_t first_frame(const struct walk *walk)
+{
+	const struct frame_links *links = walk->links;
+	uint64_t at = word_at(walk->state + links->state_frame);
+
+	if (!links->has_evaluations)
+		return at;
+	if (at != walk->state + links->root_evaluation &&
+	    !is_between(at, links->evaluation_frame + sizeof(uint64_t), walk->sp, walk->stack_end))
+		return 0;
+	return at % sizeof(uint64_t) ? 0 : word_at(at + links->evaluation_frame);
+}
+
 /* --- pieces --- */
 
 static void add_piece(struct walk *walk, uint64_t start, uint64_t nr_bytes)
@@ -137,13 +156,14 @@ static bool add_used(struct walk *walk, uint64_t start, uint64_t end)
 	return true;
 }
 
+/* While the thread evaluates nothing, its data stack may have been freed: PHP does that. */
 static void find_data_stack(struct walk *walk)
 {
 	const struct frame_links *links = walk->links;
 	uint64_t at = word_at(walk->state + links->state_piece);
 	uint64_t end = word_at(walk->state + links->state_top);
 
-	if (links->state_piece == links->state_top)
+	if (links->state_piece == links->state_top || !first_frame(walk))
 		return;
 	while (at && walk->nr_used < STACK_PIECES && add_used(walk, at, end)) {
 		at = word_at(at + links->piece.previous);
@@ -156,11 +176,6 @@ static void find_data_stack(struct walk *walk)
 }
 
 /* --- frames --- */
-
-static bool is_between(uint64_t at, uint64_t nr_bytes, uint64_t start, uint64_t end)
-{
-	return at >= start && at < end && end - at >= nr_bytes;
-}
 
 static bool is_on_data_stack(const struct walk *walk, uint64_t frame)
 {
@@ -274,20 +289,6 @@ static bool take_frame(struct walk *walk, uint64_t frame)
 	else
 		sign_frame(walk, frame, of);
 	return true;
-}
-
-/* 0: there is none. */
-static uint64_t first_frame(const struct walk *walk)
-{
-	const struct frame_links *links = walk->links;
-	uint64_t at = word_at(walk->state + links->state_frame);
-
-	if (!links->has_evaluations)
-		return at;
-	if (at != walk->state + links->root_evaluation &&
-	    !is_between(at, links->evaluation_frame + sizeof(uint64_t), walk->sp, walk->stack_end))
-		return 0;
-	return at % sizeof(uint64_t) ? 0 : word_at(at + links->evaluation_frame);
 }
 
 static void follow(struct walk *walk)

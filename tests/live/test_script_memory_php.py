@@ -4,11 +4,14 @@
 import json
 import os
 import platform
+import re
 import struct
 import subprocess
+import threading
+import urllib.request
 
 from live import LiveCase
-from profc import attach, profc, record
+from profc import Recorder, attach, profc, record
 from targets import Running, build, need
 
 IN_COMPANY = True
@@ -94,6 +97,9 @@ $kept = [];
 echo "ready\\n";
 while (true) { serve(); usleep(5000); if (count($kept) > 1000) $kept = []; }
 """
+
+# Once a request is answered PHP gives its stack back to the system.
+ANSWERS = "<?php function answer() { return str_repeat('a', 1000); } echo strlen(answer());"
 
 PT_DYNAMIC, DT_FLAGS_1, DF_1_PIE = 2, 0x6ffffffb, 0x08000000
 
@@ -221,6 +227,24 @@ class PhpMemory(LiveCase):
         # The first ones come before profc has told it how its frames are linked.
         self.assertGreater(rows["serve"]["total_bytes"],
                            0.8 * recording.report("-m", "alloc")["total_bytes"])
+
+    def test_a_server_between_requests_has_no_stack(self):
+        command = [self.php, "-S", "127.0.0.1:0", self.script(ANSWERS)]
+        unmaps = {**ENVIRONMENT, "MALLOC_MMAP_THRESHOLD_": "131072"}
+        with subprocess.Popen(command, env=unmaps, stderr=subprocess.PIPE, text=True) as php:
+            url = re.search(r"http://[0-9.:]+", php.stderr.readline())[0]
+            log = threading.Thread(target=php.stderr.read)
+            log.start()
+            with Recorder(self.directory, "attach", "-p", php.pid, "--mem=all", "--no-cpu",
+                          "-d", "3") as recorder:
+                while recorder.process.poll() is None and php.poll() is None:
+                    with urllib.request.urlopen(url) as answer:
+                        self.assertEqual(answer.read(), b"1000")
+                recording = recorder.finish()
+            self.assertIsNone(php.poll())
+            php.kill()
+            log.join()
+        self.assertGreater(self.counters(recording)["script_blocks_proved"], 0)
 
     def test_a_library_may_be_unloaded(self):
         library = self.path("php.so")
