@@ -222,11 +222,11 @@ static bool emit_with_stack(const struct request *request, uint64_t pointer, uin
 
 	if (!signature) {
 		signature = heap_sign_words(request->frame, request->thread, room);
-		signature = heap_sign_script(request->frame, signature);
+		signature = heap_sign_script(request->frame, signature, request->old);
 	}
 	if (signature && heap_is_published(signature, request->thread))
 		return emit_signed(request, pointer, signature);
-	heap_find_pieces(&pieces, request->frame);
+	heap_find_pieces(&pieces, request->frame, request->old);
 	if (!emit(request, HEAP_RECORD_ALLOCATION | HEAP_HAS_SIGNATURE | HEAP_HAS_CALLER, pointer,
 		  signature, room, &pieces))
 		return false;
@@ -239,7 +239,7 @@ static void emit_allocation(const struct request *request, uint64_t pointer)
 {
 	uint64_t signature = heap_sign(request->frame, request->thread);
 
-	signature = heap_sign_script(request->frame, signature);
+	signature = heap_sign_script(request->frame, signature, request->old);
 	if (signature && heap_is_published(signature, request->thread)
 		    ? emit_signed(request, pointer, signature)
 		    : emit_with_stack(request, pointer, signature))

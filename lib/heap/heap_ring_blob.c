@@ -202,7 +202,7 @@ bool heap_emit(const struct request *request, enum heap_record_kind kind, uint64
 	if (has_caller) {
 		record.kind |= HEAP_HAS_CALLER;
 		record.nr_stack_bytes = heap_stack_bytes_from((uint64_t)(request->frame + 1));
-		heap_find_pieces(&pieces, request->frame);
+		heap_find_pieces(&pieces, request->frame, request->old);
 		record.pieces = &pieces;
 	}
 	words = reserve_for(&record, is_new, &position);

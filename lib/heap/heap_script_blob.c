@@ -8,9 +8,8 @@
  */
 #include "heap/heap_script_blob.h"
 #include "heap/heap_blob_priv.h"
+#include "heap/heap_follow_blob.h"
 
-/* Pieces of the data stack that are used; each has room for some hundred frames, as a rule. */
-#define STACK_PIECES	  4
 #define STACK_PIECE_MAX	  (UINT64_C(1) << 20)
 #define STACK_PIECE_WORDS 3
 #define STATE_MAX	  4096
@@ -23,23 +22,6 @@
 #define KEYS_MAX	1024
 #define KEY_ENTRY	16
 #define KEY_ENTRY_VALUE 8
-
-struct walk {
-	const struct frame_links *links;
-	uint64_t sp, stack_end; /* the native stack can be read between */
-	uint64_t state;
-	uint64_t nr_used;
-	struct heap_stack used[STACK_PIECES]; /* the used parts of the data stack */
-	struct heap_stack writable;	      /* the range that was found last */
-	struct heap_pieces *pieces;	      /* NULL: the frames are signed */
-	uint64_t nr_frames, signature;
-	bool is_certain;
-};
-
-static uint64_t word_at(uint64_t address)
-{
-	return relaxed_load((const uint64_t *)address);
-}
 
 /* --- the state of the thread --- */
 
@@ -88,7 +70,7 @@ static bool is_between(uint64_t at, uint64_t nr_bytes, uint64_t start, uint64_t 
 }
 
 /* 0: there is none. */
-static uint64_t first_frame(const struct walk *walk)
+static uint64_t first_frame(const struct heap_follow *walk)
 {
 	const struct frame_links *links = walk->links;
 	uint64_t at = word_at(walk->state + links->state_frame);
@@ -103,61 +85,30 @@ static uint64_t first_frame(const struct walk *walk)
 
 /* --- pieces --- */
 
-static void add_piece(struct walk *walk, uint64_t start, uint64_t nr_bytes)
-{
-	struct heap_pieces *pieces = walk->pieces;
-
-	if (!pieces || pieces->nr == HEAP_PIECES ||
-	    pieces->nr_bytes + sizeof(struct heap_piece) + nr_bytes > HEAP_SCRIPT_MAX)
-		return;
-	pieces->at[pieces->nr].start = start;
-	pieces->at[pieces->nr++].nr_bytes = nr_bytes;
-	pieces->nr_bytes += sizeof(struct heap_piece) + nr_bytes;
-}
-
-static bool has_piece(const struct heap_pieces *pieces, uint64_t start)
-{
-	for (uint64_t i = 0; i < pieces->nr; i++) {
-		if (pieces->at[i].start == start)
-			return true;
-	}
-	return false;
-}
-
-static bool is_readable(struct walk *walk, uint64_t start, uint64_t nr_bytes)
-{
-	if (start % sizeof(uint64_t))
-		return false;
-	if (start >= walk->writable.start && start < walk->writable.end &&
-	    walk->writable.end - start >= nr_bytes)
-		return true;
-	return heap_find_writable(start, nr_bytes, &walk->writable);
-}
-
 /*
  * Both words of the newest piece are set together where profc has seen it done; where they are
  * not, it is looked for like older ones.
  */
-static bool is_certain_piece(const struct walk *walk)
+static bool is_certain_piece(const struct heap_follow *walk)
 {
 	return !walk->nr_used && walk->links->root != FRAME_LINKS_OF_MAIN;
 }
 
 /* False: it is being changed, or is not where profc has seen memory. */
-static bool add_used(struct walk *walk, uint64_t start, uint64_t end)
+static bool add_used(struct heap_follow *walk, uint64_t start, uint64_t end)
 {
 	if (start % sizeof(uint64_t) || end < start + STACK_PIECE_WORDS * sizeof(uint64_t) ||
 	    end - start > STACK_PIECE_MAX ||
-	    (!is_certain_piece(walk) && !is_readable(walk, start, end - start)))
+	    (!is_certain_piece(walk) && !heap_can_read(walk, start, end - start)))
 		return false;
 	walk->used[walk->nr_used].start = start;
 	walk->used[walk->nr_used++].end = end;
-	add_piece(walk, start, (end - start) & -(uint64_t)sizeof(uint64_t));
+	heap_add_piece(walk, start, (end - start) & -(uint64_t)sizeof(uint64_t));
 	return true;
 }
 
 /* While the thread evaluates nothing, its data stack may have been freed: PHP does that. */
-static void find_data_stack(struct walk *walk)
+static void find_data_stack(struct heap_follow *walk)
 {
 	const struct frame_links *links = walk->links;
 	uint64_t at = word_at(walk->state + links->state_piece);
@@ -167,7 +118,7 @@ static void find_data_stack(struct walk *walk)
 		return;
 	while (at && walk->nr_used < STACK_PIECES && add_used(walk, at, end)) {
 		at = word_at(at + links->piece.previous);
-		if (!at || !is_readable(walk, at, STACK_PIECE_WORDS * sizeof(uint64_t)))
+		if (!at || !heap_can_read(walk, at, STACK_PIECE_WORDS * sizeof(uint64_t)))
 			return;
 		end = word_at(at + links->piece.used);
 		if (!links->piece.used_is_end)
@@ -177,7 +128,7 @@ static void find_data_stack(struct walk *walk)
 
 /* --- frames --- */
 
-static bool is_on_data_stack(const struct walk *walk, uint64_t frame)
+static bool is_on_data_stack(const struct heap_follow *walk, uint64_t frame)
 {
 	for (uint64_t i = 0; i < walk->nr_used; i++) {
 		if (is_between(frame, walk->links->nr_frame_bytes, walk->used[i].start,
@@ -188,12 +139,12 @@ static bool is_on_data_stack(const struct walk *walk, uint64_t frame)
 }
 
 /* How much of a text is to be copied; 0: it is not where profc has seen memory. */
-static uint64_t text_bytes(struct walk *walk, uint64_t text)
+static uint64_t text_bytes(struct heap_follow *walk, uint64_t text)
 {
 	const struct frame_links *links = walk->links;
 	uint64_t nr = links->text.nr_bytes, length;
 
-	if (!is_readable(walk, text, links->text.head))
+	if (!heap_can_read(walk, text, links->text.head))
 		return 0;
 	length = word_at(text + links->text.length);
 	if (length < nr && links->text.head + length * links->text.character < nr)
@@ -203,29 +154,29 @@ static uint64_t text_bytes(struct walk *walk, uint64_t text)
 	return nr & -(uint64_t)sizeof(uint64_t);
 }
 
-static void copy_function(struct walk *walk, uint64_t of)
+static void copy_function(struct heap_follow *walk, uint64_t of)
 {
 	const struct frame_links *links = walk->links;
 
-	if (walk->nr_frames >= links->nr_functions || has_piece(walk->pieces, of) ||
-	    !is_readable(walk, of, links->nr_function_bytes))
+	if (walk->nr_frames >= links->nr_functions || heap_has_piece(walk->pieces, of) ||
+	    !heap_can_read(walk, of, links->nr_function_bytes))
 		return;
-	add_piece(walk, of, links->nr_function_bytes);
+	heap_add_piece(walk, of, links->nr_function_bytes);
 	for (int i = 0; links->text.nr_bytes && i < 3; i++) {
 		uint64_t text = word_at(of + links->function_is[i]);
-		uint64_t nr_bytes = has_piece(walk->pieces, text) ? 0 : text_bytes(walk, text);
+		uint64_t nr_bytes = heap_has_piece(walk->pieces, text) ? 0 : text_bytes(walk, text);
 
 		if (nr_bytes)
-			add_piece(walk, text, nr_bytes);
+			heap_add_piece(walk, text, nr_bytes);
 	}
 }
 
 /* Add the length and the first characters of a text: few texts in one place share both. */
-static uint64_t sign_text(struct walk *walk, uint64_t text, uint64_t sum)
+static uint64_t sign_text(struct heap_follow *walk, uint64_t text, uint64_t sum)
 {
 	const struct frame_links *links = walk->links;
 
-	if (!is_readable(walk, text, links->text.head + sizeof(uint64_t))) {
+	if (!heap_can_read(walk, text, links->text.head + sizeof(uint64_t))) {
 		walk->is_certain = false;
 		return sum;
 	}
@@ -236,12 +187,12 @@ static uint64_t sign_text(struct walk *walk, uint64_t text, uint64_t sum)
 	return sum;
 }
 
-static void sign_frame(struct walk *walk, uint64_t frame, uint64_t of)
+static void sign_frame(struct heap_follow *walk, uint64_t frame, uint64_t of)
 {
 	const struct frame_links *links = walk->links;
 	uint64_t sum = heap_hash(walk->signature ^ of) + word_at(frame + links->frame_instruction);
 
-	if (!is_readable(walk, of, links->nr_function_bytes)) {
+	if (!heap_can_read(walk, of, links->nr_function_bytes)) {
 		walk->is_certain = false;
 		return;
 	}
@@ -256,24 +207,24 @@ static void sign_frame(struct walk *walk, uint64_t frame, uint64_t of)
 }
 
 /* A frame in an object of its own. False: it is not where profc has seen memory. */
-static bool take_object(struct walk *walk, uint64_t frame)
+static bool take_object(struct heap_follow *walk, uint64_t frame)
 {
 	const struct frame_links *links = walk->links;
 	uint64_t start = frame - links->nr_before_frame;
 	uint64_t nr_bytes = links->nr_before_frame + links->nr_frame_bytes;
 	uint64_t owner;
 
-	if (!is_readable(walk, start, nr_bytes))
+	if (!heap_can_read(walk, start, nr_bytes))
 		return false;
-	add_piece(walk, start, nr_bytes);
+	heap_add_piece(walk, start, nr_bytes);
 	owner = links->nr_owner_bytes ? word_at(frame + links->frame_owner) : 0;
-	if (owner && walk->pieces && is_readable(walk, owner, links->nr_owner_bytes))
-		add_piece(walk, owner, links->nr_owner_bytes);
+	if (owner && walk->pieces && heap_can_read(walk, owner, links->nr_owner_bytes))
+		heap_add_piece(walk, owner, links->nr_owner_bytes);
 	return true;
 }
 
 /* False: the frames further out cannot be found. */
-static bool take_frame(struct walk *walk, uint64_t frame)
+static bool take_frame(struct heap_follow *walk, uint64_t frame)
 {
 	uint64_t of;
 
@@ -291,7 +242,7 @@ static bool take_frame(struct walk *walk, uint64_t frame)
 	return true;
 }
 
-static void follow(struct walk *walk)
+static void follow(struct heap_follow *walk)
 {
 	uint64_t frame = first_frame(walk);
 
@@ -304,8 +255,33 @@ static void follow(struct walk *walk)
 	}
 }
 
+/* What proves that the state is the thread's: the value of its key, as perl_walk.c reads it. */
+static void add_key(struct heap_follow *walk, uint64_t data)
+{
+	const struct frame_links *links = walk->links;
+	uint64_t key = relaxed_load((const uint32_t *)links->root_of);
+	uint64_t entry = data + links->root_at + key / KEYS_OF_PAGE * sizeof(uint64_t);
+	uint64_t page = word_at(entry), first = entry - (uint64_t)KEYS_OF_PAGE * KEY_ENTRY;
+
+	heap_add_piece(walk, first, entry + sizeof(uint64_t) - first);
+	if (page != first)
+		heap_add_piece(walk, page + key % KEYS_OF_PAGE * KEY_ENTRY + KEY_ENTRY_VALUE,
+			       sizeof(uint64_t));
+}
+
+/* Another thread's key may have this number, or its interpreter may be gone. */
+static bool is_state(struct heap_follow *walk)
+{
+	const struct frame_links *links = walk->links;
+
+	return !links->contexts.nr_bytes ||
+	       (heap_can_read(walk, walk->state, links->nr_state_bytes) &&
+		word_at(walk->state + links->contexts.state_mark) == links->contexts.mark);
+}
+
 /* False: the thread does not run in an interpreter. */
-static bool begin(struct walk *walk, const struct heap_frame *frame, struct heap_pieces *pieces)
+static bool begin(struct heap_follow *walk, const struct heap_frame *frame,
+		  struct heap_pieces *pieces)
 {
 	const struct frame_links *links = &heap_known()->links;
 	uint64_t data, start;
@@ -323,18 +299,32 @@ static bool begin(struct walk *walk, const struct heap_frame *frame, struct heap
 	walk->pieces = pieces;
 	walk->nr_used = walk->nr_frames = walk->signature = 0;
 	walk->is_certain = true;
-	add_piece(walk, walk->state, links->nr_state_bytes);
-	find_data_stack(walk);
+	if (!is_state(walk))
+		return false;
+	heap_add_piece(walk, walk->state, links->nr_state_bytes);
+	if (!links->contexts.nr_bytes)
+		find_data_stack(walk);
+	else if (links->root == FRAME_LINKS_BY_KEY)
+		add_key(walk, data);
 	return true;
 }
 
-void heap_find_pieces(struct heap_pieces *pieces, const struct heap_frame *frame)
+static void follow_any(struct heap_follow *walk, uint64_t gone)
 {
-	struct walk walk;
+	walk->gone = gone;
+	if (walk->links->contexts.nr_bytes)
+		heap_follow_contexts(walk);
+	else
+		follow(walk);
+}
+
+void heap_find_pieces(struct heap_pieces *pieces, const struct heap_frame *frame, uint64_t gone)
+{
+	struct heap_follow walk;
 
 	pieces->nr = pieces->nr_bytes = 0;
 	if (begin(&walk, frame, pieces))
-		follow(&walk);
+		follow_any(&walk, gone);
 }
 
 void heap_write_pieces(const struct heap_pieces *pieces, uint64_t *to)
@@ -347,13 +337,13 @@ void heap_write_pieces(const struct heap_pieces *pieces, uint64_t *to)
 	}
 }
 
-uint64_t heap_sign_frames(const struct heap_frame *frame, uint64_t signature)
+uint64_t heap_sign_frames(const struct heap_frame *frame, uint64_t signature, uint64_t gone)
 {
-	struct walk walk;
+	struct heap_follow walk;
 
 	if (!signature || !begin(&walk, frame, 0))
 		return signature;
 	walk.signature = signature;
-	follow(&walk);
+	follow_any(&walk, gone);
 	return walk.is_certain ? walk.signature : 0;
 }

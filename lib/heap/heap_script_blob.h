@@ -19,9 +19,10 @@ struct heap_pieces {
 
 /*
  * Find the memory that a walk of the interpreter's frames needs; none, if the thread is not the one
- * that runs in it. It can be read until the thread goes on.
+ * that runs in it. It can be read until the thread goes on. `gone` is a block that realloc() has
+ * replaced just now, and that the interpreter may still point to; 0: there is none.
  */
-void heap_find_pieces(struct heap_pieces *pieces, const struct heap_frame *frame)
+void heap_find_pieces(struct heap_pieces *pieces, const struct heap_frame *frame, uint64_t gone)
 	__attribute__((visibility("hidden")));
 /* A word for each piece, then its bytes. */
 void heap_write_pieces(const struct heap_pieces *pieces, uint64_t *to)
@@ -30,15 +31,16 @@ void heap_write_pieces(const struct heap_pieces *pieces, uint64_t *to)
  * The signature of a stack with the interpreter's frames, their functions and places; 0: it is not
  * certain which functions they are.
  */
-uint64_t heap_sign_frames(const struct heap_frame *frame, uint64_t signature)
+uint64_t heap_sign_frames(const struct heap_frame *frame, uint64_t signature, uint64_t gone)
 	__attribute__((visibility("hidden")));
 
 /* The same; without an interpreter, as in most programs, it is `signature` itself. */
-static inline uint64_t heap_sign_script(const struct heap_frame *frame, uint64_t signature)
+static inline uint64_t heap_sign_script(const struct heap_frame *frame, uint64_t signature,
+					uint64_t gone)
 {
 	if (!relaxed_load(&heap_known()->links.root))
 		return signature;
-	return heap_sign_frames(frame, signature);
+	return heap_sign_frames(frame, signature, gone);
 }
 
 #endif

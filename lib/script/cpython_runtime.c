@@ -349,7 +349,7 @@ static bool find_missing(const void *facts, uint64_t thread_state, const struct 
 	return cpython_find_missing(facts, thread_state, snapshot, missing);
 }
 
-static bool find_links(const void *facts, struct space *space, struct frame_links *links)
+static bool find_links(void *facts, struct space *space, struct frame_links *links)
 {
 	const struct python *python = facts;
 

@@ -14,16 +14,7 @@
 /* Some more than are in use are wanted: the next sample may be deeper. */
 #define CONTEXTS_SLACK 4
 
-/* In the lowest bits of a context's first byte; the rest are flags, some of one kind only. */
-enum context_type {
-	CONTEXT_NULL = 0,
-	CONTEXT_SUB = 9,
-	CONTEXT_FORMAT = 10,
-	CONTEXT_EVAL = 11,
-	CONTEXT_DEFER = 13,
-};
-
-#define TYPE_MASK      0x0f
+/* Flags of contexts. */
 #define SUB_MULTICALL  0x10
 #define SUB_REGEX_FAKE 0x80 /* code of a regular expression, without a sub */
 #define EVAL_BLOCK     0x40
@@ -154,21 +145,21 @@ static bool take_context(struct perl_contexts *contexts, const uint8_t *bytes, i
 {
 	*context = (struct perl_context){
 		.statement = word_at(bytes, contexts->layout->context.statement)};
-	switch (bytes[0] & TYPE_MASK) {
-	case CONTEXT_SUB:
+	switch (bytes[0] & PERL_CONTEXT_MASK) {
+	case PERL_CONTEXT_SUB:
 		take_sub(contexts, bytes, index == 1, context);
 		return follow_chain(contexts, bytes, index, context);
-	case CONTEXT_FORMAT:
+	case PERL_CONTEXT_FORMAT:
 		context->code = PERL_FORMAT;
 		return follow_chain(contexts, bytes, index, context);
-	case CONTEXT_EVAL:
+	case PERL_CONTEXT_EVAL:
 		take_eval(contexts, bytes, context);
 		return context->code == PERL_TRY || follow_chain(contexts, bytes, index, context);
-	case CONTEXT_NULL:
+	case PERL_CONTEXT_NULL:
 		context->code = PERL_SORT;
 		context->begins = PERL_BEGINS_DIRECTLY;
 		return index == 0 && contexts->type == STACK_SORT;
-	case CONTEXT_DEFER:
+	case PERL_CONTEXT_DEFER:
 		context->code = PERL_DEFER;
 		context->begins = PERL_BEGINS_DIRECTLY;
 		return true;

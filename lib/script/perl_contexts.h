@@ -10,6 +10,17 @@
 struct perl_layout;
 struct perl_reader;
 
+/* In the lowest bits of a context's first byte; the rest are flags, some of one kind only. */
+enum perl_context_type {
+	PERL_CONTEXT_NULL = 0,
+	PERL_CONTEXT_SUB = 9,
+	PERL_CONTEXT_FORMAT = 10,
+	PERL_CONTEXT_EVAL = 11,
+	PERL_CONTEXT_DEFER = 13,
+};
+
+#define PERL_CONTEXT_MASK 0x0f
+
 /* How a context gets a loop of its own. */
 enum perl_beginning {
 	PERL_BEGINS_NONE,

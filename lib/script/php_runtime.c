@@ -261,7 +261,7 @@ static bool find_missing(const void *facts, uint64_t thread_state, const struct 
 /* Functions of all frames are needed to prove them. */
 #define ANY_NUMBER 1024
 
-static bool find_links(const void *facts, struct space *space, struct frame_links *links)
+static bool find_links(void *facts, struct space *space, struct frame_links *links)
 {
 	const struct engine *engine = facts;
 	const struct php *php = &engine->php;

@@ -78,7 +78,7 @@ struct script_runtime {
 	bool (*find_missing)(const void *facts, uint64_t thread_state,
 			     const struct snapshot *snapshot, struct wanted_memory *missing);
 	/* How script_find_links() finds them; NULL: a thread does not know where its frames are. */
-	bool (*find_links)(const void *facts, struct space *space, struct frame_links *links);
+	bool (*find_links)(void *facts, struct space *space, struct frame_links *links);
 	/* As script_find_lock(); NULL: there is none. */
 	bool (*find_lock)(void *facts, struct space *space, struct script_lock *lock);
 	/* As script_complete_wanted(); NULL: it adds nothing. */

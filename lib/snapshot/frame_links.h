@@ -37,13 +37,55 @@ struct frame_text_links {
 	uint32_t head, character;
 };
 
+/* A stack of contexts; each leads to the one further out. Offsets. */
+struct frame_stack_links {
+	uint32_t contexts, previous;
+	uint32_t index; /* of the innermost context: 32 bits, signed, as is the next */
+	uint32_t sub_index, type;
+	uint32_t nr_bytes;
+};
+
+/* A statement: offsets. */
+struct frame_statement_links {
+	uint32_t kind, kind_mask; /* with this mask 0: it is being compiled */
+	uint32_t line, file, sequence;
+	uint32_t nr_bytes, nr_text_bytes; /* text: so many bytes of its file's name */
+};
+
+/* A sub is a head, which leads to a body; so is the glob that gives it its name. Offsets in bodies.
+ */
+struct frame_sub_links {
+	uint32_t package, start, root, glob, flags;
+	uint32_t is_named;     /* a flag: a text is in place of the glob, */
+	uint32_t nr_key_bytes; /* of which so many bytes are copied */
+	uint32_t nr_head_bytes, nr_bytes, nr_glob_bytes;
+};
+
+/*
+ * Frames that are contexts in arrays, of which each has its type in its first byte. Types are bits
+ * by their number.
+ */
+struct frame_context_links {
+	uint32_t nr_bytes;		/* of each; 0: the frames are linked otherwise */
+	uint32_t type_mask, first_mask; /* of its first 32 bits: the type, and all that matter */
+	uint32_t subs, jumps, others;	/* types that have a sub, or a jump buffer, or neither */
+	uint32_t statement, next, sub_index, sub, jump; /* offsets */
+	uint32_t state_statement, state_phase;
+	/* This word of the state is `mark`, or it is not such a state. */
+	uint32_t state_mark;
+	uint64_t mark;
+	struct frame_stack_links of_stack;
+	struct frame_statement_links of_statement;
+	struct frame_sub_links of_sub;
+};
+
 /*
  * How the frames of an interpreter are linked in the memory of a process: for code of ours in that
  * process, which copies the frames of its own thread. A plain value. Members without another
  * comment are offsets in bytes; `state` is the interpreter's facts about a thread.
  *
  * The frames are on a data stack, which has pieces; or on the native stack, without a function; or
- * in objects of their own.
+ * in objects of their own. Or they are contexts, whose innermost stack state_frame leads to.
  */
 struct frame_links {
 	uint32_t root; /* enum frame_links_root; FRAME_LINKS_NONE: the rest is unused */
@@ -73,6 +115,7 @@ struct frame_links {
 	 */
 	uint32_t function_is[3];
 	struct frame_text_links text;
+	struct frame_context_links contexts;
 };
 
 #endif

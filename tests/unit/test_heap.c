@@ -1167,6 +1167,206 @@ TEST(heap, frames_of_the_main_threads_interpreter_may_be_any_bytes)
 	end(&fixture);
 }
 
+/* -- contexts of an interpreter -- */
+
+enum { TYPE_BLOCK = 1, TYPE_SUB = 2, TYPE_EVAL = 3 };
+
+/* A sub and a block in an outer stack, an eval and a sub in an inner one. */
+struct context_interpreter {
+	uint64_t state[4]; /* stack, statement, phase, mark */
+	struct {
+		uint64_t contexts, previous;
+		int32_t index, sub_index;
+		int32_t type, rest;
+	} stacks[2];
+	struct {
+		uint32_t first;
+		int32_t sub_index;
+		uint64_t statement, next, sub, jump;
+	} contexts[2][2];
+	struct {
+		uint32_t kind, line;
+		uint64_t file;
+		uint32_t sequence, rest;
+	} statements[3];
+	struct {
+		uint64_t head[3]; /* the body */
+		uint64_t package, start, root, glob, flags;
+	} subs[2];
+	uint64_t glob[3], glob_body[2];
+	char text[64];
+};
+
+static struct context_interpreter contexts;
+
+#define CONTEXT(member)	  offsetof(struct context_interpreter, contexts[0][0].member) - CONTEXTS
+#define CONTEXTS	  offsetof(struct context_interpreter, contexts)
+#define STACK(member)	  offsetof(struct context_interpreter, stacks[0].member) - STACKS
+#define STACKS		  offsetof(struct context_interpreter, stacks)
+#define STATEMENT(member) offsetof(struct context_interpreter, statements[0].member) - STATEMENTS
+#define STATEMENTS	  offsetof(struct context_interpreter, statements)
+#define SUB(member)	  offsetof(struct context_interpreter, subs[0].member) - BODIES
+#define BODIES		  offsetof(struct context_interpreter, subs[0].package)
+
+static void reset_contexts(void)
+{
+	memset(&contexts, 0, sizeof(contexts));
+	own_state = at(contexts.state);
+	contexts.state[0] = at(&contexts.stacks[0]);
+	contexts.state[1] = at(&contexts.statements[0]);
+	contexts.state[3] = 42;
+	strcpy(contexts.text, "some_file.pl");
+	for (size_t i = 0; i < 2; i++) {
+		contexts.stacks[i].contexts = at(contexts.contexts[i]);
+		contexts.stacks[i].index = 1;
+		contexts.contexts[i][1].first = TYPE_SUB;
+		contexts.contexts[i][1].sub = at(&contexts.subs[i]);
+		contexts.contexts[i][1].statement = at(&contexts.statements[1]);
+		contexts.subs[i].head[0] = at(&contexts.subs[i].package);
+		contexts.subs[i].start = at(&contexts.statements[2]);
+	}
+	contexts.stacks[0].previous = at(&contexts.stacks[1]);
+	contexts.contexts[0][0].first = TYPE_EVAL;
+	contexts.contexts[1][0].first = TYPE_BLOCK;
+	contexts.subs[0].flags = 1; /* its name is a text */
+	contexts.subs[0].glob = at(contexts.text);
+	contexts.subs[1].glob = at(contexts.glob);
+	contexts.glob[0] = at(contexts.glob_body);
+	for (uint32_t i = 0; i < ARRAY_SIZE(contexts.statements); i++) {
+		contexts.statements[i].kind = 1;
+		contexts.statements[i].line = contexts.statements[i].sequence = i + 1;
+		contexts.statements[i].file = at(contexts.text);
+	}
+}
+
+static void begin_contexts(struct fixture *fixture, bool is_all)
+{
+	begin_interpreter(fixture, is_all);
+	fixture->own->known.links = (struct frame_links){
+		.root = FRAME_LINKS_BY_OFFSET,
+		.nr_state_bytes = sizeof(contexts.state),
+		.root_at = at(&own_state) - machine_thread_word(),
+		.nr_functions = 16,
+		.contexts = {.nr_bytes = sizeof(contexts.contexts[0][0]),
+			     .type_mask = 0xf,
+			     .first_mask = UINT32_MAX,
+			     .subs = 1 << TYPE_SUB,
+			     .jumps = 1 << TYPE_EVAL,
+			     .statement = CONTEXT(statement),
+			     .next = CONTEXT(next),
+			     .sub_index = CONTEXT(sub_index),
+			     .sub = CONTEXT(sub),
+			     .jump = CONTEXT(jump),
+			     .state_statement = 8,
+			     .state_phase = 16,
+			     .state_mark = 24,
+			     .mark = 42,
+			     .of_stack = {.previous = STACK(previous),
+					  .index = STACK(index),
+					  .sub_index = STACK(sub_index),
+					  .type = STACK(type),
+					  .nr_bytes = sizeof(contexts.stacks[0])},
+			     .of_statement = {.kind_mask = 0xff,
+					      .line = STATEMENT(line),
+					      .file = STATEMENT(file),
+					      .sequence = STATEMENT(sequence),
+					      .nr_bytes = sizeof(contexts.statements[0]),
+					      .nr_text_bytes = 32},
+			     .of_sub = {.start = SUB(start),
+					.root = SUB(root),
+					.glob = SUB(glob),
+					.flags = SUB(flags),
+					.is_named = 1,
+					.nr_key_bytes = 16,
+					.nr_head_bytes = 24,
+					.nr_bytes = 40,
+					.nr_glob_bytes = sizeof(contexts.glob_body)}}};
+	reset_contexts();
+}
+
+TEST(heap, records_have_the_contexts_of_an_interpreter)
+{
+	struct fixture fixture;
+	struct snapshot snapshot = {0};
+	struct heap_record record;
+
+	begin_contexts(&fixture, false);
+	record = next_with_interpreter(&fixture, &snapshot);
+	assert_int_equal(heap_record_script_state(&record), at(contexts.state));
+	for (size_t i = 0; i < 2; i++) {
+		assert_true(has_copy(&snapshot, &contexts.stacks[i], sizeof(contexts.stacks[i])));
+		assert_true(
+			has_copy(&snapshot, contexts.contexts[i], sizeof(contexts.contexts[i])));
+		assert_true(has_copy(&snapshot, contexts.subs[i].head, 24));
+		assert_true(has_copy(&snapshot, &contexts.subs[i].package, 40));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(contexts.statements); i++)
+		assert_true(has_copy(&snapshot, &contexts.statements[i],
+				     sizeof(contexts.statements[i])));
+	assert_true(has_copy(&snapshot, contexts.text, 32));
+	assert_true(has_copy(&snapshot, contexts.glob, sizeof(contexts.glob)));
+	assert_true(has_copy(&snapshot, contexts.glob_body, sizeof(contexts.glob_body)));
+	/* It is no state of this interpreter. */
+	contexts.state[3]++;
+	record = next_with_interpreter(&fixture, &snapshot);
+	assert_int_equal(record.nr_script_bytes, 0);
+	snapshot_release(&snapshot);
+	end(&fixture);
+}
+
+/* An array of contexts that grows may be elsewhere by now, and its former place be gone. */
+TEST(heap, contexts_that_realloc_has_just_moved_are_not_read)
+{
+	struct fixture fixture;
+	struct snapshot snapshot = {0};
+	struct heap_record record;
+
+	begin_contexts(&fixture, false);
+	memcpy(&arena[1024], contexts.contexts[1], sizeof(contexts.contexts[1]));
+	arena_used = 2048;
+	contexts.stacks[1].contexts = at(&arena[1024]);
+	next_with_interpreter(&fixture, &snapshot);
+	assert_true(has_copy(&snapshot, &arena[1024], sizeof(contexts.contexts[1])));
+	record = next_of(&fixture, HEAP_RECORD_ALLOCATION, own_realloc(&arena[1024], LARGE));
+	heap_record_fill_snapshot(&record, &snapshot);
+	assert_true(has_copy(&snapshot, contexts.contexts[0], sizeof(contexts.contexts[0])));
+	assert_false(has_copy(&snapshot, &arena[1024], sizeof(contexts.contexts[1])));
+	snapshot_release(&snapshot);
+	end(&fixture);
+}
+
+TEST(heap, contexts_of_an_interpreter_may_be_any_bytes)
+{
+	static const uint64_t values[] = {
+		0, 8, 0x1234, 0x10000, UINT64_MAX, UINT64_C(1) << 47, UINT64_MAX - 7};
+	uint64_t *words = (uint64_t *)(void *)&contexts;
+	const size_t nr = sizeof(contexts) / sizeof(*words);
+	struct fixture fixture;
+
+	begin_contexts(&fixture, false);
+	srandom(7);
+	for (int i = 0; i < 100000; i++) {
+		struct heap_record record;
+
+		reset_contexts();
+		for (int k = 0; k < 1 + i % 3; k++) {
+			uint64_t value = values[(size_t)random() % ARRAY_SIZE(values)];
+
+			if (i % 2)
+				value = at(&words[(size_t)random() % nr]);
+			words[(size_t)random() % nr] = value;
+		}
+		contexts.state[3] = 42;
+		record = next_of(&fixture, HEAP_RECORD_ALLOCATION, own_malloc(LARGE));
+		assert_int_equal(heap_record_script_state(&record), at(contexts.state));
+		assert_true(record.nr_script_bytes <= HEAP_SCRIPT_MAX);
+		arena_used = 0;
+		own_free((void *)(uintptr_t)record.pointer);
+		next_of(&fixture, HEAP_RECORD_FREE, last_freed);
+	}
+	end(&fixture);
+}
+
 /* Always with the same return address. */
 static __attribute__((noinline)) void *allocate_in_one_place(void)
 {
@@ -1237,6 +1437,57 @@ TEST(heap, signatures_tell_texts_in_the_same_place_apart)
 	assert_int_equal(signatures[1], signatures[2]);
 	assert_int_not_equal(signatures[1], 0);
 	assert_int_not_equal(signatures[1], signatures[3]);
+	end(&fixture);
+}
+
+/* The native stack is the same; the contexts, their subs and their statements are not. */
+TEST(heap, signatures_tell_contexts_of_an_interpreter_apart)
+{
+	struct fixture fixture;
+	uint64_t signatures[12];
+
+	begin_contexts(&fixture, true);
+	for (size_t i = 0; i < ARRAY_SIZE(signatures); i++) {
+		struct heap_record record;
+		void *pointer;
+
+		reset_contexts();
+		contexts.contexts[1][0].jump = i; /* that of a block is none */
+		if (i == 3)
+			contexts.statements[0].sequence = 9;
+		if (i == 4)
+			contexts.state[1] = at(&contexts.statements[1]);
+		if (i == 5)
+			contexts.subs[1].root = 1;
+		if (i == 6)
+			contexts.contexts[0][1].sub = at(&contexts.subs[1]);
+		if (i == 7)
+			contexts.contexts[0][0].jump = 1;
+		if (i == 8)
+			contexts.stacks[0].previous = 0;
+		if (i == 9)
+			contexts.state[2] = 1;
+		/* One that is being compiled is known by its file. */
+		if (i >= 10)
+			contexts.statements[0].kind = 0;
+		if (i == 11)
+			strcpy(contexts.text, "some_other.pl");
+		pointer = allocate_in_one_place();
+		record = next_of(&fixture, HEAP_RECORD_ALLOCATION, pointer);
+		signatures[i] = record.signature;
+		if (!i)
+			heap_ring_add_step(
+				&fixture.ring,
+				&(struct heap_step){
+					.pc = record.regs.value[arch_regs(arch_native())->pc],
+					.flags = HEAP_STEP_ROOT});
+	}
+	assert_int_equal(signatures[1], signatures[2]);
+	for (size_t i = 2; i < ARRAY_SIZE(signatures); i++) {
+		assert_int_not_equal(signatures[i], 0);
+		for (size_t k = 2; k < i; k++)
+			assert_int_not_equal(signatures[i], signatures[k]);
+	}
 	end(&fixture);
 }
 
