@@ -178,6 +178,15 @@ def is_in_order(frames, wanted):
     return all(name in rest for name in wanted)
 
 
+DEEP = """import time
+def spin():
+    begun = time.process_time()
+    while time.process_time() - begun < 1: pass
+def down(n):
+    down(n - 1) if n else spin()
+down(950)
+"""
+
 # So that a program exports what a Python before 3.8 does, which exports no version.
 EXPORTS_OF_OLD = ("-O2", "-rdynamic", "-Wl,--defsym=PyCode_Type=main,--defsym=PyGen_Type=main,"
                   "--defsym=PyEval_EvalCode=main,--defsym=Py_GetVersion=main")
@@ -220,6 +229,19 @@ class Scripts(LiveCase):
         for python in self.older():
             with self.subTest(python):
                 self.check_shares(python, "")
+
+    def test_deep_stacks_of_older_versions_are_whole(self):
+        """As deep as they let a program be that does not ask for more."""
+        path = self.script(DEEP)
+        for python in self.older():
+            with self.subTest(python):
+                recording = record(self.directory, [python, path], "--max-overhead", "0")
+                depths = [frames.count("down") for frames, weight in recording.folded("-m", "cpu")
+                          if "spin" in frames]
+                self.assertEqual(max(depths, default=0), 951)
+                counters = self.counters(recording)
+                self.assertGreater(counters["script_proved"], 20)
+                self.assertNotIn("script_too_deep", counters)
 
     def test_rows_of_scripts_have_the_native_code_that_they_called(self):
         path = self.script(SHARES)
