@@ -32,7 +32,6 @@ static const struct foreign words[] = {
 	{"--stdio", TEXT},
 	{"--tui", "'profc top' is interactive"},
 	{"script", "profc export --perf-script prints it"},
-	{"stat", "profc info shows the totals of a recording"},
 	/* pprof */
 	{"list", "profc annotate shows source with its cost, with --asm instructions too"},
 	{"disasm", "profc annotate --asm FUNCTION"},

@@ -114,6 +114,8 @@ static int start(struct live *live, const struct live_request *request, struct e
 		return 0;
 	if (live->exec_errno)
 		program_explain_failure(request->argv[0], live->exec_errno, err);
+	if (request->exec_errno)
+		*request->exec_errno = live->exec_errno;
 	return ERR_SYS;
 }
 
@@ -197,6 +199,9 @@ const struct sampler_result *live_stop(struct live *live)
 		live->ended_ns = sampler_progress(live->sampler).elapsed_ns;
 		sampler_finish(live->sampler, &live->result, NULL);
 		live->sampler = NULL;
+		/* With the counters of the end. What cannot be written is missing in the profile.
+		 */
+		store_writer_finish(live->writer, live->profile, NULL);
 	}
 	return &live->result;
 }

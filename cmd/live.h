@@ -31,6 +31,7 @@ struct live_request {
 	const struct joiners *joiners;	 /* these, too; NULL: none */
 	const struct child_signals *command_signals; /* of the command; NULL: as they are now */
 	const atomic_bool *ended;		     /* sampler_options.ended */
+	int *exec_errno; /* set if the command could not be executed; NULL: not wanted */
 };
 
 /*

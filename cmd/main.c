@@ -41,6 +41,7 @@ static const struct command *const commands[] = {
 	&command_record,
 	&command_attach,
 	&command_ctl,
+	&command_stat,
 	&command_top,
 	&command_dump,
 	&command_explain,
@@ -119,7 +120,6 @@ static void append_help(struct buf *out)
 	buf_append_str(
 		out,
 		"usage: profc COMMAND [OPTIONS] [ARGUMENT...] | help COMMAND | --version [-v]\n"
-		"\n"
 		"Shows where the time of any native Linux program goes, without changing it:\n");
 	for (const struct command *const *command = commands; *command; command++)
 		buf_printf(out, "  %-11s %s\n", (*command)->name, (*command)->summary);

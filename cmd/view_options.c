@@ -31,13 +31,13 @@ static bool is_set(const char *variable)
 }
 
 /* https://no-color.org: set and not empty. A terminal without any abilities gets none either. */
-static bool wants_colour(int choice)
+static bool wants_colour(int choice, int fd)
 {
 	const char *term = getenv("TERM");
 
 	if (choice != COLOR_AUTO)
 		return choice == COLOR_ALWAYS;
-	return isatty(STDOUT_FILENO) && !is_set("NO_COLOR") && term && strcmp(term, "dumb") != 0;
+	return isatty(fd) && !is_set("NO_COLOR") && term && strcmp(term, "dumb") != 0;
 }
 
 static size_t bounded_columns(unsigned long columns)
@@ -47,7 +47,7 @@ static size_t bounded_columns(unsigned long columns)
 	return columns < COLUMNS_MIN ? COLUMNS_MIN : columns;
 }
 
-static size_t output_columns(void)
+static size_t output_columns(int fd)
 {
 	const char *text = getenv("COLUMNS");
 	struct winsize size;
@@ -60,19 +60,24 @@ static size_t output_columns(void)
 		if (errno == 0 && *end == '\0' && columns > 0)
 			return bounded_columns(columns);
 	}
-	if (!isatty(STDOUT_FILENO))
+	if (!isatty(fd))
 		return COLUMNS_OF_NO_TERMINAL;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+	if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
 		return bounded_columns(size.ws_col);
 	return 80;
 }
 
-struct view view_options_resolve(const struct view_options *options)
+struct view view_options_resolve_for(const struct view_options *options, int fd)
 {
 	return (struct view){
-		.columns = options->width ? options->width : output_columns(),
-		.colour = wants_colour(options->color),
+		.columns = options->width ? options->width : output_columns(fd),
+		.colour = wants_colour(options->color, fd),
 		.names = options->names == 0 ? NAME_SHORT : NAME_FULL,
 		.unit = (enum time_unit)options->unit,
 	};
+}
+
+struct view view_options_resolve(const struct view_options *options)
+{
+	return view_options_resolve_for(options, STDOUT_FILENO);
 }

@@ -33,16 +33,12 @@ extern const char *const view_color_choices[], *const view_name_choices[],
 /* clang-format off */
 #define VIEW_OPTION_ROWS(values, member)                                                           \
 	VIEW_PAGE_OPTION_ROWS(values, member),                                                     \
-	{.type = OPTION_CHOICE, .name = "names", .argument = "STYLE",                              \
-	 .offset = offsetof(values, member.names), .choices = view_name_choices,                   \
-	 .help = "short: without template arguments and parameters, or full (default: short)"}
+	NAMES_OPTION_ROW(values, member)
 /* The same for views that show no functions. */
 #define VIEW_PAGE_OPTION_ROWS(values, member)                                                      \
 	{.type = OPTION_SECTION, .name = "Display"},                                       \
 	COLOR_OPTION_ROW(values, member.color),                                                    \
-	{.type = OPTION_UINT, .name = "width", .argument = "N",                                    \
-	 .offset = offsetof(values, member.width), .min = 40, .max = 10000,                        \
-	 .help = "width of the output in columns (default: that of the terminal, else 120)"},                             \
+	WIDTH_OPTION_ROW(values, member),                                                          \
 	{.type = OPTION_FLAG, .name = "no-pager", .offset = offsetof(values, member.no_pager),     \
 	 .help = "do not use a pager, nor the browser of report"}
 
@@ -50,6 +46,16 @@ extern const char *const view_color_choices[], *const view_name_choices[],
 	{.type = OPTION_CHOICE, .name = "color", .argument = "WHEN",                               \
 	 .offset = offsetof(values, member), .choices = view_color_choices,                        \
 	 .help = "auto, always or never; auto: on a terminal, unless NO_COLOR is set (default: auto)"}
+
+#define WIDTH_OPTION_ROW(values, member)                                                           \
+	{.type = OPTION_UINT, .name = "width", .argument = "N",                                    \
+	 .offset = offsetof(values, member.width), .min = 40, .max = 10000,                        \
+	 .help = "width of the output in columns (default: that of the terminal, else 120)"}
+
+#define NAMES_OPTION_ROW(values, member)                                                           \
+	{.type = OPTION_CHOICE, .name = "names", .argument = "STYLE",                              \
+	 .offset = offsetof(values, member.names), .choices = view_name_choices,                   \
+	 .help = "short: without template arguments and parameters, or full (default: short)"}
 
 /* For views with columns of times. */
 #define UNIT_OPTION_ROW(values, member)                                                            \
@@ -64,5 +70,7 @@ extern const char *const view_color_choices[], *const view_name_choices[],
 
 /* The view that the options and standard output, a terminal or not, lead to. */
 struct view view_options_resolve(const struct view_options *options);
+/* The same for output to another descriptor. */
+struct view view_options_resolve_for(const struct view_options *options, int fd);
 
 #endif

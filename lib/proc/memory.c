@@ -36,6 +36,7 @@ bool proc_memory_parse(const char *text, size_t nr_bytes, struct proc_memory *me
 		read_kib(line, "RssFile:", &found.rss_file_bytes);
 		read_kib(line, "RssShmem:", &found.rss_shmem_bytes);
 		read_kib(line, "VmSwap:", &found.swap_bytes);
+		read_kib(line, "VmHWM:", &found.peak_rss_bytes);
 	}
 	if (has_any)
 		*memory = found;

@@ -9,6 +9,7 @@
 /* The memory of a process as the kernel counts it, in bytes. */
 struct proc_memory {
 	uint64_t rss_anon_bytes, rss_file_bytes, rss_shmem_bytes, swap_bytes;
+	uint64_t peak_rss_bytes; /* the most that was resident since its last exec */
 };
 
 /* Parse the text of /proc/PID/status; false: it has no memory, or is no such text. */

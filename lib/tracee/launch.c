@@ -116,20 +116,47 @@ struct proc_cpu_split reaped_cpu(void)
 				       .nr_faults = faults_of(&reaped)};
 }
 
-/* The C library's waitid() does not return the kernel's resource usage. */
-bool child_cpu(pid_t pid, struct proc_cpu_split *cpu)
+/*
+ * Has the child ended? False with errno 0 while it runs, with ECHILD once it was reaped. The C
+ * library's waitid() does not return the kernel's resource usage.
+ */
+static bool has_ended(pid_t pid, struct rusage *usage)
 {
 	siginfo_t info = {.si_pid = 0};
+
+	errno = 0;
+	return syscall(SYS_waitid, P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT, usage) == 0 &&
+	       info.si_pid == pid;
+}
+
+bool child_cpu(pid_t pid, struct proc_cpu_split *cpu)
+{
 	struct rusage usage = {0};
 
 	/* The reaped ones include orphans, and the child itself if a visit reaped it. */
 	*cpu = reaped_cpu();
-	if (syscall(SYS_waitid, P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT, &usage) < 0)
-		return true;
+	if (!has_ended(pid, &usage))
+		return errno != 0;
 	cpu->user_ns += ns_of(&usage.ru_utime);
 	cpu->system_ns += ns_of(&usage.ru_stime);
 	cpu->nr_faults += faults_of(&usage);
-	return info.si_pid == pid;
+	return true;
+}
+
+bool child_usage(pid_t pid, struct child_usage *out)
+{
+	struct rusage usage = {0};
+
+	if (!has_ended(pid, &usage))
+		return false;
+	*out = (struct child_usage){
+		.peak_rss_bytes = (uint64_t)usage.ru_maxrss * 1024,
+		.nr_minor_faults = (uint64_t)usage.ru_minflt,
+		.nr_major_faults = (uint64_t)usage.ru_majflt,
+		.nr_voluntary_switches = (uint64_t)usage.ru_nvcsw,
+		.nr_involuntary_switches = (uint64_t)usage.ru_nivcsw,
+	};
+	return true;
 }
 
 /* By id, and only when dead: a wait for any child would take stops from visitors. */

@@ -56,6 +56,18 @@ struct proc_cpu_split reaped_cpu(void);
  * waited for, plus reaped_cpu(). Any thread; false while it runs.
  */
 bool child_cpu(pid_t pid, struct proc_cpu_split *cpu);
+/* The kernel's account of a child and of its descendants that their parents have waited for. */
+struct child_usage {
+	uint64_t peak_rss_bytes; /* of the largest of these processes */
+	uint64_t nr_minor_faults, nr_major_faults;
+	uint64_t nr_voluntary_switches, nr_involuntary_switches;
+};
+
+/*
+ * As time(1) prints it, with the moment between fork and exec. False while the child runs, and once
+ * it was reaped. Any thread.
+ */
+bool child_usage(pid_t pid, struct child_usage *usage);
 /* Wait for the child and reap it. 0, with *status as of waitpid(2), or -1 with errno. */
 int child_reap(pid_t pid, int *status);
 

@@ -18,6 +18,7 @@
 #include "calltree/wait_function.h"
 #include "calltree/weights.h"
 #include "profile/profile.h"
+#include "profile/tasks.h"
 #include "view/cut.h"
 
 #define NR_CALLS (INT16_MAX + 1)
@@ -239,14 +240,6 @@ static void add_lock(struct facts *facts, const struct observation *observation)
 	tally_add_observation(&facts->work, observation);
 }
 
-bool facts_is_exec(const struct profile *profile, size_t row)
-{
-	uint32_t parent = profile->processes[row].parent;
-
-	return parent != PROCESS_NONE && parent < row &&
-	       profile->processes[parent].pid == profile->processes[row].pid;
-}
-
 /*
  * By process: the row that all execs of it, and so their children, descend from. The caller frees
  * it.
@@ -256,7 +249,8 @@ static uint32_t *first_rows(const struct profile *profile)
 	uint32_t *first = xcalloc(profile->nr_processes + 1, sizeof(*first));
 
 	for (uint32_t i = 0; i < profile->nr_processes; i++)
-		first[i] = facts_is_exec(profile, i) ? first[profile->processes[i].parent] : i;
+		first[i] = profile_process_is_exec(profile, i) ? first[profile->processes[i].parent]
+							       : i;
 	return first;
 }
 

@@ -100,9 +100,6 @@ void facts_release(struct facts *facts);
 /* Is a name among others? NULL follows the last of them. */
 bool facts_is_one_of(const char *name, const char *const *names);
 
-/* An exec adds a row to a process, as a child of the row before. Was the row added by one? */
-bool facts_is_exec(const struct profile *profile, size_t row);
-
 /* Does that system call make a process or a thread? */
 bool facts_is_fork(const struct facts *facts, int nr);
 /* Is that system call a sleep for a time? */

@@ -15,6 +15,7 @@
 #include "profile/heap.h"
 #include "profile/profile.h"
 #include "profile/short_lives.h"
+#include "profile/tasks.h"
 #include "verdict/rule_priv.h"
 #include "verdict/verdict.h"
 #include "view/number.h"
@@ -63,7 +64,8 @@ static struct short_processes short_processes_of(const struct facts *facts)
 		if (!is_short(facts, process))
 			continue;
 		sum.cpu_ns += facts->of_process[i].all.weight;
-		sum.nr += is_rest(facts, process) ? process->nr_unseen : !facts_is_exec(profile, i);
+		sum.nr += is_rest(facts, process) ? process->nr_unseen
+						  : !profile_process_is_exec(profile, i);
 		sum.nr_unseen += process->nr_unseen;
 	}
 	return sum;
