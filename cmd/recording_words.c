@@ -27,6 +27,7 @@
 #include "view/counter_words.h"
 #include "view/info_counts.h"
 #include "view/info_memory.h"
+#include "view/known_names.h"
 #include "view/number.h"
 #include "view/rate_text.h"
 #include "view/summary.h"
@@ -331,31 +332,6 @@ static bool never_looked(const struct record_options *options, const struct reco
 	return err->code != 0;
 }
 
-/* The names that it was looked for in, the first few. */
-static void hint_at_names(const struct profile *profile, struct err *err)
-{
-	uint32_t names[5]; /* of profile.strings; one more than are shown */
-	struct buf text = {0};
-	size_t nr = 0;
-
-	for (size_t i = 0; i < profile->nr_threads && nr < ARRAY_SIZE(names); i++) {
-		size_t known = 0;
-
-		names[nr] = profile->threads[i].name.v;
-		while (names[known] != names[nr])
-			known++;
-		nr += known == nr;
-	}
-	for (size_t i = 0; i < nr; i++)
-		buf_printf(&text, "%s%s", i ? ", " : "",
-			   i + 1 == ARRAY_SIZE(names)
-				   ? "..."
-				   : profile_str(profile, (struct str_id){names[i]}));
-	if (nr)
-		err_hint(err, "there were threads called %s", buf_str(&text));
-	buf_release(&text);
-}
-
 /* --threads has left no thread. */
 static bool chose_nobody(const struct recording *recording, const struct profile *profile,
 			 struct err *err)
@@ -370,7 +346,7 @@ static bool chose_nobody(const struct recording *recording, const struct profile
 	}
 	err_set(err, ERR_EMPTY, "no samples were taken: --threads '%s' is found in no name",
 		recording->options->threads);
-	hint_at_names(profile, err);
+	known_threads_hint(err, profile);
 	return true;
 }
 

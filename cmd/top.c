@@ -46,6 +46,7 @@
 #include "sampler/sampler.h"
 #include "symbol/resolve.h"
 #include "tracee/launch.h"
+#include "view/known_names.h"
 
 /* Names are looked up so rarely that this part of a CPU is enough for it, but at least so often. */
 #define RESOLVE_SHARE	     10
@@ -484,12 +485,17 @@ static void interrupt_command(const struct top *top, pid_t command)
 
 static int say_empty(const struct top *top, struct err *err)
 {
+	const char *threads = top->args->record.threads;
+	struct profile *profile;
+
 	if (top->joined_words)
 		err_set(err, ERR_EMPTY, "no process of %s was seen running", top->joined_words);
 	else
 		err_set(err, ERR_EMPTY, "no samples were taken");
-	if (top->args->record.threads)
-		err_hint(err, "is '%s' of --threads in any name?", top->args->record.threads);
+	if (threads && live_profile(top->live, &profile, NULL) == 0) {
+		known_threads_hint(err, profile);
+		profile_free(profile);
+	}
 	return ERR_EMPTY;
 }
 

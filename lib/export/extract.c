@@ -17,6 +17,7 @@
 #include "calltree/observe.h"
 #include "mapping/module.h"
 #include "verdict/verdict.h"
+#include "view/known_names.h"
 
 #define NO_LANE UINT32_MAX
 
@@ -238,6 +239,7 @@ static int say_empty(const struct extract *extract, struct err *err)
 		err_hint(err, "try --metric wall");
 	} else {
 		err_set(err, ERR_EMPTY, "no samples are left after the filters");
+		known_names_hint(err, extract->selection);
 	}
 	return ERR_EMPTY;
 }

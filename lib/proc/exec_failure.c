@@ -161,6 +161,13 @@ static bool is_not_executable(const char *program)
 	       (status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0;
 }
 
+static bool is_directory(const char *program)
+{
+	struct stat status;
+
+	return stat(program, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 /* A number is more likely a process id than a program in PATH. */
 static bool is_number(const char *program)
 {
@@ -172,7 +179,7 @@ int exec_failure_explain(const char *directories, const char *program, int reaso
 	struct buf path = {0};
 	bool is_nowhere = !strchr(program, '/') && search_path_lacks(directories, program, &path);
 
-	errno = is_nowhere ? ENOENT : reason;
+	errno = is_nowhere ? ENOENT : is_directory(program) ? EISDIR : reason;
 	err_sys(err, "cannot run '%s'", program);
 	if (is_nowhere && is_number(program)) {
 		err_hint(err, "to record process %s, use -p %s", program, program);
@@ -183,6 +190,9 @@ int exec_failure_explain(const char *directories, const char *program, int reaso
 		if (reason == ENOENT && interpreter_is_missing(directories, program, &path))
 			err_hint(err, "the file exists, but its interpreter '%s' does not",
 				 buf_str(&path));
+		else if (reason == EACCES && is_directory(program))
+			err_hint(err, "name a program in it, or -p PID for a process that runs; "
+				      "'profc report DIR' shows the newest profile of a directory");
 		else if (reason == EACCES && is_not_executable(program))
 			err_hint(err,
 				 "the file is not executable; run a script with its interpreter: "

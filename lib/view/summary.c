@@ -22,6 +22,7 @@
 #include "view/cut.h"
 #include "view/elapsed_words.h"
 #include "view/info_counts.h"
+#include "view/known_names.h"
 #include "view/line.h"
 #include "view/number.h"
 #include "view/paragraph.h"
@@ -686,6 +687,8 @@ void summary_explain_nothing(struct err *err, const struct weights *weights, con
 		err_hint(err, "the recording is over after %s", buf_str(&unknown));
 		buf_clear(&unknown);
 	}
+	if (is_filtered)
+		known_names_hint(err, weights->selection);
 	if (summary_append_unknown(&unknown, weights))
 		err_hint(err, "%s", buf_str(&unknown));
 	buf_release(&unknown);

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
-from paths import PROFC
+from paths import PROFC, ROOT
 from profc import profc
 from terminal import on_terminal
 
@@ -93,6 +93,32 @@ class Slips(unittest.TestCase):
         self.assertSuggests(
             ["script"], "unknown command 'script'", "profc export --perf-script prints it"
         )
+        for words in ("trace", "strace", "probe"):
+            self.assertSuggests(
+                [words],
+                f"unknown command '{words}'",
+                "profc record --count FUNC counts calls, --spans FUNC times each, "
+                "--count-syscalls counts system calls",
+            )
+
+    def test_hints_name_commands_and_options_that_there_are(self):
+        """Each word that is a command of ours by now has no hint any more."""
+        with open(os.path.join(ROOT, "cmd", "foreign.c"), encoding="utf-8") as file:
+            source = file.read()
+        words = re.findall(r'^\t\{"([a-z-]+)",', source, re.M)
+        self.assertGreater(len(words), 30)
+        for word in words:
+            with self.subTest(word=word):
+                self.assertNotIn(word, COMMANDS)
+                if word.startswith("-"):
+                    continue
+                hint = profc(word, status=2).stderr.splitlines()[1]
+                for command in re.findall(r"profc ([a-z]+)", hint):
+                    self.assertIn(command, COMMANDS)
+                    text = profc(command, "--list-options").stdout.split()
+                    of_command = re.search(rf"profc {command}((?: -\S+| [A-Z]+)*)", hint).group(1)
+                    for option in re.findall(r"(--[a-z-]+)", of_command):
+                        self.assertIn(option, text)
 
     def test_nothing_near(self):
         self.assertSuggests(

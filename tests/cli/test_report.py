@@ -270,6 +270,17 @@ class Filters(Made):
                 report = self.report("--thread", pattern)
                 self.assertEqual(report["total_ns"], row["self_ns"])
 
+    def test_names_that_match_none_are_answered_with_those_there_are(self):
+        for option, by in (("--thread", "thread"), ("--process", "pid")):
+            names = {row["name"] for row in self.report("--by", by)["rows"]}
+            for command in (("report",), ("annotate",), ("export", "--folded")):
+                done = profc(*command, "-i", self.data, option, "^no one$", status=1)
+                hint = done.stderr.splitlines()[-1]
+                self.assertTrue(hint.startswith("hint: there were "), done.stderr)
+                self.assertTrue(names.issuperset(hint.partition(" called ")[2].split(", ")), hint)
+        hint = profc("report", "-i", self.data, "--module", "^none$", status=1).stderr
+        self.assertNotIn(" called ", hint)
+
     def test_times_cut_the_recording_in_parts_that_add_up(self):
         whole = self.report()
         parts = [self.report("--time", time)["total_ns"] for time in ("..1s", "1s..2500ms", "2.5..")]

@@ -230,7 +230,15 @@ class Empty(LiveCase):
             self.assertIn("--threads 'nosuch' is found in no name", done.stderr)
             self.assertIn("hint: there were threads called ", done.stderr)
         done = profc("top", *options[:2], "--", "sleep", "0.1", status=1)
-        self.assertIn("'nosuch' of --threads", done.stderr)
+        self.assertIn("hint: there were threads called sleep\n", done.stderr)
+
+    def test_directory_in_the_place_of_a_command_is_explained(self):
+        for command, status in (("record", 126), ("stat", 126), ("top", 1)):
+            done = profc(command, self.directory, status=status, cwd=self.directory)
+            self.assertEqual(done.stderr.splitlines()[0],
+                             f"profc: cannot run '{self.directory}': Is a directory")
+            self.assertIn("hint: name a program in it, or -p PID for a process that runs",
+                          done.stderr)
 
     def test_process_id_in_the_place_of_a_command_is_explained(self):
         for command, status in (("record", 127), ("top", 1)):
