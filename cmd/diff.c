@@ -20,6 +20,7 @@
 #include "cmd/view_options.h"
 #include "cmd/weighed.h"
 #include "export/export.h"
+#include "view/diff_markdown.h"
 #include "view/diff_text.h"
 #include "view/diff_tree_text.h"
 
@@ -38,7 +39,7 @@ struct diff_args {
 	uint64_t limit;
 	const char *fail_above;
 	struct diff_limits_list fail_limits; /* what it says */
-	bool all, json, html, no_inline, tree;
+	bool all, json, html, markdown, no_inline, tree;
 	bool are_spans; /* of one profile, by two ranges of time */
 	const char *output, *by;
 	struct flat_keys keys; /* what `by` says: one */
@@ -102,12 +103,16 @@ static const struct option_row rows[] = {
 	 .name = "html",
 	 .offset = AT(html),
 	 .help = "write a page for any browser with both profiles: see profc-export(1)"},
+	{.type = OPTION_FLAG,
+	 .name = "markdown",
+	 .offset = AT(markdown),
+	 .help = "write a comment for a pull request: see profc-ci(7)"},
 	{.type = OPTION_FILE,
 	 .short_name = 'o',
 	 .name = "output",
 	 .argument = "OUT",
 	 .offset = AT(output),
-	 .help = "with --html, write to OUT; - is standard output (default)"},
+	 .help = "with --html or --markdown, write to OUT; - is standard output (default)"},
 	FILTER_OPTION_ROWS(struct diff_args, filter),
 	VIEW_OPTION_ROWS(struct diff_args, view),
 	UNIT_OPTION_ROW(struct diff_args, view),
@@ -170,13 +175,15 @@ static int print_diff(const struct diff_args *args, const struct diff *diff)
 	return pager_end(&pager);
 }
 
+/* A result for other programs. */
+struct writing {
+	int (*write)(void *context, struct sink *sink, struct err *err);
+	void *context;
+};
+
 /* In the form in which the output comes there in whole or not at all. */
-static int write_page(const struct diff_args *args, const struct export_diff *both,
-		      const struct filter *filter)
+static int write_output(const struct diff_args *args, const struct writing *writing)
 {
-	const struct export_options options = {.metric = (enum metric)args->metric,
-					       .fold_inlines = args->no_inline,
-					       .filter = filter};
 	bool to_stdout = !args->output || strcmp(args->output, "-") == 0;
 	struct err err = ERR_INIT;
 	struct output_file file = {0};
@@ -186,7 +193,7 @@ static int write_page(const struct diff_args *args, const struct export_diff *bo
 	if (!to_stdout && output_file_open(&file, args->output, &err))
 		return fail_or_usage_error(&command_diff, &err);
 	sink_init_fd(&sink, STDOUT_FILENO);
-	status = export_write_diff(both, &options, to_stdout ? &sink : &file.sink, &err);
+	status = writing->write(writing->context, to_stdout ? &sink : &file.sink, &err);
 	if (status == 0 && to_stdout)
 		return flush_stdout(&sink);
 	sink_release(&sink);
@@ -197,6 +204,34 @@ static int write_page(const struct diff_args *args, const struct export_diff *bo
 	return status ? fail_or_usage_error(&command_diff, &err) : EXIT_DONE;
 }
 
+struct page {
+	const struct export_diff *both;
+	struct export_options options;
+};
+
+static int write_page(void *context, struct sink *sink, struct err *err)
+{
+	const struct page *page = context;
+
+	return export_write_diff(page->both, &page->options, sink, err);
+}
+
+struct comment {
+	const struct diff_args *args;
+	const struct diff *diff;
+	const char *exceeded;
+};
+
+static int write_comment(void *context, struct sink *sink, struct err *err)
+{
+	const struct comment *comment = context;
+	const struct diff_limits limits = limits_of(comment->args);
+
+	(void)err;
+	diff_print_markdown(comment->diff, &limits, comment->exceeded, sink);
+	return 0;
+}
+
 static void warn_about_renames(const struct diff_rename *renames, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
@@ -205,7 +240,9 @@ static void warn_about_renames(const struct diff_rename *renames, size_t nr)
 				      renames[i].old_name);
 }
 
-static int check_limits(const struct diff_args *args, const struct diff_request *request)
+/* Say which limits were exceeded, and append a line for each to `exceeded`. */
+static int check_limits(const struct diff_args *args, const struct diff_request *request,
+			struct buf *exceeded)
 {
 	int status = EXIT_DONE;
 
@@ -214,8 +251,10 @@ static int check_limits(const struct diff_args *args, const struct diff_request 
 		struct buf why = {0};
 		int found = diff_limit_exceeded(request, &args->fail_limits.at[i], &why, &err);
 
-		if (found > 0)
+		if (found > 0) {
 			print_note("%s", buf_str(&why));
+			buf_printf(exceeded, "%s\n", buf_str(&why));
+		}
 		buf_release(&why);
 		if (found < 0)
 			return fail_with(&err);
@@ -242,13 +281,30 @@ static int compare(const struct diff_args *args, const struct filter *filter,
 					 .mode = request.mode,
 					 .renames = renames,
 					 .nr_renames = args->renames.nr};
+	struct page page = {.both = &both,
+			    .options = {.metric = (enum metric)args->metric,
+					.fold_inlines = args->no_inline,
+					.filter = filter}};
 	struct diff *diff = diff_new(&request);
-	int status;
+	struct buf exceeded = {0};
+	struct comment comment = {.args = args, .diff = diff};
+	int status, of_limits;
 
 	warn_about_renames(renames, args->renames.nr);
-	status = args->html ? write_page(args, &both, filter) : print_diff(args, diff);
+	/* A comment has them. */
+	of_limits = args->markdown ? check_limits(args, &request, &exceeded) : EXIT_DONE;
+	comment.exceeded = buf_str(&exceeded);
+	if (args->html)
+		status = write_output(args, &(struct writing){write_page, &page});
+	else if (args->markdown)
+		status = write_output(args, &(struct writing){write_comment, &comment});
+	else
+		status = print_diff(args, diff);
+	if (status == EXIT_DONE && !args->markdown)
+		of_limits = check_limits(args, &request, &exceeded);
 	diff_free(diff);
-	return status == EXIT_DONE ? check_limits(args, &request) : status;
+	buf_release(&exceeded);
+	return status == EXIT_DONE ? of_limits : status;
 }
 
 /* OLD=NEW each, as was checked. The texts belong to the one block that the caller frees. */
@@ -482,8 +538,11 @@ static int check_keys(struct diff_args *args, struct err *err)
 
 static int check_output(const struct diff_args *args, int nr_words, struct err *err)
 {
-	if (args->html && args->json)
-		return err_set(err, ERR_INVALID, "--html cannot be combined with --json");
+	if (args->html + args->json + args->markdown > 1)
+		return err_set(err, ERR_INVALID, "--%s cannot be combined with --%s",
+			       args->html ? "html" : "markdown", args->json ? "json" : "markdown");
+	if (args->markdown && args->tree)
+		return err_set(err, ERR_INVALID, "--markdown cannot be combined with --tree");
 	if (args->html && (args->tree || args->by))
 		return err_set(err, ERR_INVALID, "--html cannot be combined with --%s",
 			       args->tree ? "tree" : "by");
@@ -491,8 +550,8 @@ static int check_output(const struct diff_args *args, int nr_words, struct err *
 		return err_set(err, ERR_INVALID, "--html is of two profiles, not of two times");
 	if (args->html && nr_words > 2)
 		return err_set(err, ERR_INVALID, "--html is of two profiles, not of several runs");
-	if (args->output && !args->html)
-		return err_set(err, ERR_INVALID, "-o needs --html");
+	if (args->output && !args->html && !args->markdown)
+		return err_set(err, ERR_INVALID, "-o needs --html or --markdown");
 	return 0;
 }
 

@@ -8,7 +8,6 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/escape.h"
-#include "base/minmax.h"
 #include "base/sink.h"
 #include "calltree/diff.h"
 #include "calltree/expand.h"
@@ -17,16 +16,12 @@
 #include "view/cut.h"
 #include "view/diff_calls.h"
 #include "view/diff_machine.h"
+#include "view/diff_words.h"
 #include "view/line.h"
 #include "view/number.h"
 #include "view/paragraph.h"
 #include "view/summary.h"
 #include "view/table.h"
-
-static enum metric metric_of(const struct diff *diff)
-{
-	return diff->old_side.runs[0]->metric;
-}
 
 static bool is_shown(const struct diff_row *row, const struct diff_limits *limits)
 {
@@ -78,58 +73,13 @@ static void print_side(const struct diff *diff, const struct diff_side *side,
 	buf_release(&shown);
 }
 
-/* Sides are of different lengths: what they add up to tells nothing. */
-static void print_rates(const struct diff *diff, const struct view *view, struct sink *sink)
-{
-	double before = diff_percent(diff, &diff->old_side, &diff->old_side.total);
-	double after = diff_percent(diff, &diff->new_side, &diff->new_side.total);
-	struct buf text = {0};
-
-	buf_printf(&text,
-		   "comparing rates, in percentage points of one %s: from %.1f%% to %.1f%% in all",
-		   metric_of(diff) == METRIC_CPU ? "CPU" : "thread", before, after);
-	line_print(sink, view, STYLE_HEADING, buf_str(&text));
-	buf_release(&text);
-}
-
 static void print_total(const struct diff *diff, const struct view *view, struct sink *sink)
 {
-	uint64_t before = diff_mean(&diff->old_side, &diff->old_side.total);
-	uint64_t after = diff_mean(&diff->new_side, &diff->new_side.total);
 	struct buf text = {0};
 
-	if (diff->mode == DIFF_RATES) {
-		print_rates(diff, view, sink);
-		return;
-	}
-	if (diff->mode == DIFF_SHARES) {
-		line_print(sink, view, STYLE_HEADING,
-			   metric_is_memory(metric_of(diff))
-				   ? "comparing shares of the memory, in percentage points"
-				   : "comparing shares of the time, in percentage points");
-		return;
-	}
-	if (after == before) {
-		buf_append_str(&text, "total: unchanged");
-	} else {
-		buf_append_str(&text, after < before ? "total: -" : "total: +");
-		append_weight(&text, metric_of(diff),
-			      after < before ? before - after : after - before);
-		buf_printf(&text, " (%+.1f%%", diff_total_change(diff));
-		if (diff_has_runs(diff) || diff->noise.is_known)
-			buf_printf(&text, " \xc2\xb1 %.1f", diff_total_half(diff));
-		buf_append_str(&text, ")");
-	}
+	diff_append_total(&text, diff);
 	line_print(sink, view, STYLE_HEADING, buf_str(&text));
 	buf_release(&text);
-}
-
-static void append_kind(struct buf *out, const struct diff *diff, size_t nr)
-{
-	if (diff->by == BY_FUNCTION)
-		buf_append_str(out, nr == 1 ? "function" : "functions");
-	else
-		buf_append_str(out, nr == 1 ? "row" : "rows");
 }
 
 /*
@@ -144,7 +94,7 @@ static void print_factor(const struct diff *diff, const struct view *view, struc
 		return;
 	buf_printf(&text, "the new run was %.2f \xc3\x97 %s throughout: ",
 		   factor > 1 ? factor : 1 / factor, factor > 1 ? "slower" : "faster");
-	append_kind(&text, diff, 2);
+	diff_append_kind(&text, diff, 2);
 	buf_append_str(&text, " are compared as if it had been as fast as the old one");
 	paragraph_print(view, "", buf_str(&text), sink);
 	buf_release(&text);
@@ -159,7 +109,7 @@ void diff_print_note(const struct diff *diff, const struct view *view, struct si
 {
 	struct buf text = {0};
 
-	if (diff_has_runs(diff) || diff_is_none(diff) || !metric_is_time(metric_of(diff)) ||
+	if (diff_has_runs(diff) || diff_is_none(diff) || !metric_is_time(diff_metric(diff)) ||
 	    diff->mode == DIFF_RATES)
 		return;
 	if (is_merged(&diff->old_side) || is_merged(&diff->new_side))
@@ -256,19 +206,6 @@ static void add_amount(struct table *table, const struct diff *diff, const struc
 	buf_release(&text);
 }
 
-/* The word for a row that only one of the profiles has; rows without code get none. */
-static const char *presence_word(const struct diff *diff, const struct diff_row *row)
-{
-	const struct diff_at *at = diff_known_at(row);
-	const struct expansion *expansion = diff_weights(diff, at)->selection->expansion;
-
-	if (at->label != DIFF_NONE && !label_module(expansion, at->label))
-		return "";
-	if (row->old_at.row == DIFF_NONE)
-		return "new";
-	return row->new_at.row == DIFF_NONE ? "gone" : "";
-}
-
 static void add_names(struct table *table, const struct diff *diff, const struct view *view,
 		      const struct diff_at *at)
 {
@@ -297,21 +234,8 @@ static void add_row(struct table *table, const struct diff *diff, const struct v
 	add_number(table, STYLE_DIM, false, row->half);
 	add_amount(table, diff, &diff->old_side, &row->old_self, unit);
 	add_amount(table, diff, &diff->new_side, &row->new_self, unit);
-	table_add(table, STYLE_SPECIAL, presence_word(diff, row));
+	table_add(table, STYLE_SPECIAL, diff_presence_word(diff, row));
 	add_names(table, diff, view, diff_known_at(row));
-}
-
-static struct unit unit_of(const struct diff *diff, const struct view *view)
-{
-	uint64_t largest = 0;
-
-	for (size_t i = 0; i < diff->nr; i++) {
-		const struct diff_row *row = &diff->rows[i];
-
-		largest = max_u64(largest, diff_mean(&diff->old_side, &row->old_self));
-		largest = max_u64(largest, diff_mean(&diff->new_side, &row->new_self));
-	}
-	return unit_chosen(view->unit, metric_of(diff), largest);
 }
 
 /* The headers of the two sides say their unit. */
@@ -332,8 +256,6 @@ static void head_columns(const struct diff *diff, const struct unit *unit,
 static void print_left_out(const struct diff *diff, const struct view *view, size_t nr_more,
 			   size_t nr_unsure, struct sink *sink)
 {
-	const char *noise =
-		diff_has_runs(diff) ? "no more than runs of one side differ" : "within noise";
 	struct buf text = {0};
 
 	if (nr_more > 0) {
@@ -344,10 +266,8 @@ static void print_left_out(const struct diff *diff, const struct view *view, siz
 			buf_append_str(&text, "; ");
 	}
 	if (nr_unsure > 0) {
-		append_count(&text, nr_unsure);
-		buf_append_byte(&text, ' ');
-		append_kind(&text, diff, nr_unsure);
-		buf_printf(&text, " changed %s (--all shows them)", noise);
+		diff_append_unsure(&text, diff, nr_unsure);
+		buf_append_str(&text, " (--all shows them)");
 	}
 	if (text.nr_bytes > 0)
 		paragraph_print(view, "", buf_str(&text), sink);
@@ -357,7 +277,7 @@ static void print_left_out(const struct diff *diff, const struct view *view, siz
 static void print_rows(const struct diff *diff, const struct view *view,
 		       const struct diff_limits *limits, struct sink *sink)
 {
-	struct unit unit = unit_of(diff, view);
+	struct unit unit = diff_unit(diff, view->unit);
 	struct table_column headed[NR_COLUMNS];
 	char texts[2][16];
 	size_t nr_shown = 0, nr_more = 0, nr_unsure = 0;

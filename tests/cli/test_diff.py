@@ -54,6 +54,29 @@ class Diff(unittest.TestCase):
         for row in diff["rows"]:
             self.assertEqual(row["sure"], abs(row["change_pct"]) > row["ci_pct"])
 
+    def test_markdown_has_the_rows_of_the_table(self):
+        for by, cells in (("function", 8), ("line", 8), ("module", 7), ("thread", 7)):
+            with self.subTest(by=by):
+                text = self.diff("--markdown", "--by", by, "-n", "7").stdout
+                rows = [line for line in text.splitlines() if line.startswith("| ")]
+                self.assertEqual({row.count("|") for row in rows}, {cells})
+                self.assertLessEqual(len(rows), 2 * (1 + 7))
+                self.assertEqual(text.count("<details>"), text.count("</details>"))
+        old, new = self.paths["old"], self.paths["new"]
+        limited = profc("diff", "--markdown", "--fail-above", "1%", old, old, "--", new, new,
+                        status=3)
+        self.assertRegex(limited.stdout, r"\n\*\*Limit exceeded\*\*: cpu: the total grew by ")
+        self.assertIn("cpu: the total grew by ", limited.stderr)
+        self.assertLess(len(self.diff("--markdown", "--all", "-n", "0").stdout), 65536)
+
+    def test_markdown_is_alone(self):
+        for option in ("--html", "--json", "--tree"):
+            self.assertIn(f"{option}", self.diff("--markdown", option, status=2).stderr)
+        out = os.path.join(self.directory, "comment.md")
+        self.assertEqual(self.diff("--markdown", "-o", out).stdout, "")
+        with open(out, encoding="utf-8") as file:
+            self.assertEqual(file.read(), self.diff("--markdown").stdout)
+
     def test_page_has_both_sides_and_what_is_the_same(self):
         html = self.diff("--html").stdout
         new, old = Page(html), Page(html, "old-data")
