@@ -2,10 +2,12 @@
 /* Answers completions of shells. */
 #include "cmd/complete.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "cmd/command.h"
+#include "cmd/search_path.h"
 #include "completion/complete.h"
 
 /* Behind what is there. Returns how many there are then. */
@@ -29,8 +31,28 @@ static size_t add_rows(const struct option_row *rows, struct completion_option *
 	return nr;
 }
 
+static struct completion_line line_of(int nr_words, char **words)
+{
+	struct completion_line line = {
+		.words = words, .nr = nr_words, .directories = search_directories()};
+	unsigned long nr;
+	char *end;
+
+	if (nr_words < 2)
+		return line;
+	errno = 0;
+	nr = strtoul(words[0], &end, 10);
+	if (errno || *end || end == words[0] || nr >= (unsigned long)nr_words)
+		return line;
+	line.words++;
+	line.nr = (int)nr;
+	line.nr_after = nr_words - 1 - (int)nr;
+	return line;
+}
+
 void complete(const struct command *const *commands, int nr_words, char **words, struct buf *out)
 {
+	const struct completion_line line = line_of(nr_words, words);
 	struct completion_command *known = NULL;
 	size_t nr = 0;
 
@@ -47,7 +69,7 @@ void complete(const struct command *const *commands, int nr_words, char **words,
 		};
 		known[nr].options = options;
 	}
-	complete_words(known, nr, nr_words, words, out);
+	complete_words(known, nr, &line, out);
 	while (nr > 0)
 		free((void *)(uintptr_t)known[--nr].options);
 	free(known);

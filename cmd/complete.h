@@ -6,7 +6,10 @@
 struct buf;
 struct command;
 
-/* complete_words() with the options of these commands, NULL-ended. */
+/*
+ * complete_words() with the options of these commands, NULL-ended. The words may begin with the
+ * number of those up to the cursor: others follow it then.
+ */
 void complete(const struct command *const *commands, int nr_words, char **words, struct buf *out);
 
 #endif

@@ -3,15 +3,16 @@
 # always that of the program that will run; see complete_words() for its answers.
 # shellcheck shell=bash
 
-# COMP_WORDS is split at = and :, too: _profc_typed has the words as they were typed, up to the
-# cursor, and _profc_index where each of them begins in COMP_WORDS.
+# COMP_WORDS is split at = and :, too: _profc_typed has the words as they were typed, of which
+# _profc_nr go up to the cursor, and _profc_index where each of them begins in COMP_WORDS.
 _profc_join_words() {
 	local at word glue=
 	_profc_typed=()
 	_profc_index=()
-	for ((at = 1; at <= COMP_CWORD; at++)); do
+	_profc_nr=0
+	for ((at = 1; at < ${#COMP_WORDS[@]}; at++)); do
 		word=${COMP_WORDS[at]}
-		if [[ $word == [=:]* && ${#_profc_typed[@]} -gt 0 ]] || [[ -n $glue ]]; then
+		if ((at != COMP_CWORD + 1)) && [[ $word == [=:]* && ${#_profc_typed[@]} -gt 0 || -n $glue ]]; then
 			_profc_typed[-1]+=$word
 		else
 			_profc_typed+=("$word")
@@ -19,6 +20,7 @@ _profc_join_words() {
 		fi
 		glue=
 		[[ $word == [=:] || $word == :: ]] && glue=1
+		((at == COMP_CWORD)) && _profc_nr=${#_profc_typed[@]}
 	done
 }
 
@@ -74,16 +76,17 @@ _profc_describe() { # DESCRIPTION...
 
 _profc() {
 	local -a _profc_typed _profc_index what=()
-	local word value rest line
+	local word value rest line _profc_nr last
 	COMPREPLY=()
 	_profc_join_words
 	# What readline replaces is the part behind the last = or :, without an opening quote.
 	word=${COMP_WORDS[COMP_CWORD]}
 	[[ $word == [=:] || $word == :: ]] && word=
 	word=${word#[\'\"]}
-	_profc_typed[-1]=${_profc_typed[-1]#[\'\"]}
-	rest=$((${#_profc_typed[-1]} - ${#word}))
-	value=${_profc_typed[-1]}
+	last=$((_profc_nr - 1))
+	_profc_typed[last]=${_profc_typed[last]#[\'\"]}
+	rest=$((${#_profc_typed[last]} - ${#word}))
+	value=${_profc_typed[last]}
 	[[ $value == --*=* ]] && value=${value#*=}
 	compopt -o nosort 2>/dev/null
 	while IFS= read -r line; do
@@ -98,14 +101,15 @@ _profc() {
 			compopt -o filenames 2>/dev/null
 			_profc_add -d "$value" "$word"
 			;;
+		:paths) compopt -o filenames 2>/dev/null ;;
 		*)
 			what[${#COMPREPLY[@]}]=${line#*$'\t'}
 			line=${line%%$'\t'*}
 			COMPREPLY+=("${line:rest}")
-			[[ $line == *: ]] && compopt -o nospace 2>/dev/null
+			[[ $line == *[:/] ]] && compopt -o nospace 2>/dev/null
 			;;
 		esac
-	done < <("${COMP_WORDS[0]}" --complete "${_profc_typed[@]}" 2>/dev/null)
+	done < <("${COMP_WORDS[0]}" --complete "$_profc_nr" "${_profc_typed[@]}" 2>/dev/null)
 	((${#what[@]} == ${#COMPREPLY[@]})) && _profc_describe "${what[@]}"
 	return 0
 }

@@ -13,8 +13,13 @@ end
 
 function __profc_complete
     set -l words (commandline -opc) (commandline -ct)
+    set -l nr (math (count $words) - 1)
+    set -l all (commandline -po)
+    set -l next (count $words)
+    # Among all words there is none at the cursor where it is empty.
+    test -n "$words[-1]"; and set next (math $next + 1)
     command -q $words[1]; or return
-    for line in ($words[1] --complete $words[2..-1] 2>/dev/null)
+    for line in ($words[1] --complete $nr $words[2..-1] $all[$next..-1] 2>/dev/null)
         switch $line
             case ':command *'
                 set -l at (math (string replace ':command ' '' -- $line) + 2)
@@ -29,6 +34,7 @@ function __profc_complete
                 __profc_paths __fish_complete_path
             case :directories
                 __profc_paths __fish_complete_directories
+            case :paths
             case '*'
                 echo -- $line
         end

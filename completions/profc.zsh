@@ -4,13 +4,14 @@
 # always that of the program that will run; see complete_words() for its answers.
 
 _profc() {
-	local -a typed candidates shown
+	local -a typed candidates shown directories
 	local line
 	local -i width at
 	local tab=$'\t'
 
-	typed=(${(Q)words[2,CURRENT - 1]} "${(Q)PREFIX}")
-	for line in ${(f)"$(${(Q)words[1]} --complete "${typed[@]}" 2>/dev/null)"}; do
+	typed=("${(@Q)words[2,CURRENT - 1]}" "${(Q)PREFIX}")
+	for line in ${(f)"$(${(Q)words[1]} --complete $#typed "${typed[@]}" \
+		"${(@Q)words[CURRENT + 1,-1]}" 2>/dev/null)"}; do
 		case $line in
 		:command\ *)
 			line=${line#:command }
@@ -31,6 +32,10 @@ _profc() {
 			compset -P '--*='
 			_files -/
 			;;
+		:paths) ;;
+		*/$tab)
+			directories+=("${line%$tab}")
+			;;
 		*)
 			candidates+=("${line%%$tab*}")
 			shown+=("${line#*$tab}")
@@ -41,6 +46,7 @@ _profc() {
 	for ((at = 1; at <= ${#shown}; at++)); do
 		shown[at]=${(r:width:)candidates[at]}${shown[at]:+  -- }${shown[at]}
 	done
+	((${#directories})) && compadd -V profc -S '' -- "${directories[@]}"
 	((${#candidates})) && compadd -V profc -l -d shown -- "${candidates[@]}"
 }
 

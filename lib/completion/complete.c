@@ -10,7 +10,11 @@
 #include "base/buf.h"
 #include "base/escape.h"
 #include "calltree/flat.h"
+#include "completion/profile_files.h"
+#include "completion/program_names.h"
 #include "proc/read.h"
+#include "proc/search_path.h"
+#include "proc/task.h"
 #include "profile/profile.h"
 #include "store/store.h"
 #include "view/name_words.h"
@@ -20,7 +24,9 @@
 /* A command line up to the word to complete. */
 struct line {
 	const struct completion_command *command;
+	const struct completion_line *given;
 	const char *input; /* the profile, if it is named */
+	const char *pid;   /* the first process of -p, or NULL */
 	/* the option that the last word is a value of, or NULL */
 	const struct completion_option *row;
 	size_t nr_words; /* that are no options and no values of these */
@@ -67,6 +73,8 @@ static void take_value(struct line *line, const struct completion_option *row, c
 {
 	if (row && strcmp(row->name, "input") == 0)
 		line->input = value;
+	if (row && strcmp(row->name, "pid") == 0 && !line->pid)
+		line->pid = value;
 }
 
 /* Letters after one dash: an option with a value takes the rest, or the next word. */
@@ -156,22 +164,63 @@ static void add_names(const struct line *line, enum name_kind kind, const char *
 static void add_pids(struct buf *out)
 {
 	DIR *processes = opendir("/proc");
-	struct buf name = {0};
+	struct proc_stat stat;
 	pid_t pid;
 
 	while (processes && (pid = proc_next_id(processes))) {
 		char number[16];
 
-		buf_clear(&name);
-		if (!proc_read_process_file(pid, "comm", &name))
+		/* Threads of the kernel and what has ended cannot be recorded. */
+		if (!proc_read_task_stat(pid, pid, &stat) || stat.flags & PROC_FLAG_KTHREAD ||
+		    stat.state == 'Z')
 			continue;
-		name.nr_bytes = strcspn(buf_str(&name), "\n");
 		snprintf(number, sizeof(number), "%d", (int)pid);
-		add(out, number, buf_str(&name));
+		add(out, number, stat.comm);
 	}
 	if (processes)
 		closedir(processes);
-	buf_release(&name);
+}
+
+/* The program that has the named functions: that of -p, or the command, which may follow. */
+static bool find_program(const struct line *line, struct buf *path)
+{
+	const struct completion_line *given = line->given;
+	struct line rest = *line;
+
+	rest.row = NULL;
+	for (int i = given->nr; i < given->nr + given->nr_after && !rest.command_at; i++)
+		take_word(&rest, given->words, i);
+	if (rest.pid) {
+		buf_printf(path, "/proc/%.*s/exe", (int)strspn(rest.pid, "0123456789"), rest.pid);
+		return true;
+	}
+	if (!rest.command_at || rest.command_at >= given->nr + given->nr_after)
+		return false;
+	if (strchr(given->words[rest.command_at], '/')) {
+		buf_append_str(path, given->words[rest.command_at]);
+		return true;
+	}
+	return search_path_find(given->directories, given->words[rest.command_at], path);
+}
+
+/* A name is a regular expression, too, which may be anchored. */
+static void add_program_names(const struct line *line, const char *beginning, struct buf *out)
+{
+	struct buf path = {0}, names = {0};
+	bool is_anchored = *beginning == '^';
+
+	if (find_program(line, &path))
+		program_names_append(&names, buf_str(&path), beginning + is_anchored);
+	for (const char *at = buf_str(&names); *at;) {
+		size_t nr_bytes = strcspn(at, "\n") + 1;
+
+		if (is_anchored)
+			buf_append_byte(out, '^');
+		buf_append(out, at, nr_bytes);
+		at += nr_bytes;
+	}
+	buf_release(&path);
+	buf_release(&names);
 }
 
 static void add_texts(struct buf *out, const char *const *texts)
@@ -245,9 +294,15 @@ static void add_values(const struct line *line, const struct completion_option *
 {
 	static const char *const files[] = {"FILE", "OUT", "ELF", NULL};
 	static const char *const directories[] = {"DIR", "URL|DIR/", NULL};
+	static const char *const in_program[] = {"count", "count-calls-in", "spans", "within",
+						 NULL};
 	enum name_kind kind;
 
-	if (row->choices)
+	if (is_any(row->name, in_program))
+		add_program_names(line, beginning, out);
+	else if (strcmp(row->name, "input") == 0)
+		profile_files_append(out, beginning);
+	else if (row->choices)
 		add_texts(out, row->choices);
 	else if (strcmp(row->name, "by") == 0)
 		add_texts(out, dimension_names);
@@ -326,10 +381,28 @@ static void complete_ctl(const struct line *line, const char *word, struct buf *
 	buf_release(&all);
 }
 
+/* Profiles are all that these take, or all that they may take first. */
+static bool takes_profiles(const struct line *line)
+{
+	static const char *const one[] = {"explain", "export", "info", "report", "view", NULL};
+	static const char *const several[] = {"diff", "merge", NULL};
+
+	return is_any(line->command->name, several) ||
+	       (is_any(line->command->name, one) && !line->nr_words && !line->input);
+}
+
 static void complete_word(const struct line *line, const char *word, struct buf *out)
 {
+	struct buf all = {0};
+
 	if (strcmp(line->command->name, "ctl") == 0) {
 		complete_ctl(line, word, out);
+		return;
+	}
+	if (takes_profiles(line)) {
+		profile_files_append(&all, word);
+		keep_matching(&all, word, word, out);
+		buf_release(&all);
 		return;
 	}
 	if (line->command->runs_command)
@@ -371,8 +444,10 @@ static void complete_commands(const struct completion_command *commands, size_t 
 	buf_release(&all);
 }
 
-static void complete_line(struct line *line, int nr_words, char **words, struct buf *out)
+static void complete_line(struct line *line, struct buf *out)
 {
+	char **words = line->given->words;
+	int nr_words = line->given->nr;
 	const char *word = words[nr_words - 1];
 
 	for (int i = 1; i < nr_words - 1 && !line->command_at; i++)
@@ -387,21 +462,22 @@ static void complete_line(struct line *line, int nr_words, char **words, struct 
 		complete_word(line, word, out);
 }
 
-void complete_words(const struct completion_command *commands, size_t nr_commands, int nr_words,
-		    char **words, struct buf *out)
+void complete_words(const struct completion_command *commands, size_t nr_commands,
+		    const struct completion_line *given, struct buf *out)
 {
-	struct line line = {0};
+	struct line line = {.given = given};
+	char **words = given->words;
 
-	if (nr_words < 1)
+	if (given->nr < 1)
 		return;
 	for (size_t i = 0; i < nr_commands; i++) {
 		if (strcmp(commands[i].name, words[0]) == 0)
 			line.command = &commands[i];
 	}
-	if (nr_words == 1 || strcmp(words[0], "help") == 0)
-		complete_commands(commands, nr_commands, words[nr_words - 1], nr_words == 1, out);
+	if (given->nr == 1 || strcmp(words[0], "help") == 0)
+		complete_commands(commands, nr_commands, words[given->nr - 1], given->nr == 1, out);
 	else if (strcmp(words[0], "--version") == 0)
 		add(out, "-v", "with libraries, compiler and flags");
 	else if (line.command)
-		complete_line(&line, nr_words, words, out);
+		complete_line(&line, out);
 }

@@ -26,14 +26,22 @@ struct completion_command {
 	bool runs_command; /* the first word that is no option is a program; its arguments follow */
 };
 
+/* The command line. Texts are borrowed. */
+struct completion_line {
+	char **words;		 /* those after "profc" */
+	int nr;			 /* up to the one that is completed, which may be empty */
+	int nr_after;		 /* of those that follow it */
+	const char *directories; /* of programs, as in $PATH */
+};
+
 /*
- * The possible replacements for the last of the words after "profc", which may be empty: one per
- * line, followed by a tab and a description. Functions, modules, threads and processes are those of
- * the profile that the words name, or of profc.data. Lines that begin with a colon leave the
- * completion to the shell: ":files", ":directories", ":programs", and ":command N", for the words
- * from words[N] on.
+ * The possible replacements for the last of the words: one per line, followed by a tab and a
+ * description. Functions, modules, threads and processes are those of the profile that the words
+ * name, or of profc.data; functions to be counted those of the program or process. Lines that begin
+ * with a colon leave the completion to the shell: ":files", ":directories", ":programs", and
+ * ":command N", for the words from words[N] on. ":paths" means that all lines are names of files.
  */
-void complete_words(const struct completion_command *commands, size_t nr_commands, int nr_words,
-		    char **words, struct buf *out);
+void complete_words(const struct completion_command *commands, size_t nr_commands,
+		    const struct completion_line *line, struct buf *out);
 
 #endif

@@ -14,7 +14,7 @@
 #include "mapping/module.h"
 #include "profile/profile.h"
 
-struct words {
+struct name_words {
 	char **lines; /* owned */
 	size_t nr, cap;
 	const char *beginning;
@@ -32,7 +32,7 @@ static bool is_plain(const char *name)
 	return true;
 }
 
-static void add(struct words *words, const char *name, const char *what)
+void name_words_add(struct name_words *words, const char *name, const char *what)
 {
 	struct buf line = {0};
 
@@ -47,7 +47,7 @@ static void add(struct words *words, const char *name, const char *what)
 	buf_release(&line);
 }
 
-static void add_functions(struct words *words, const struct profile *profile)
+static void add_functions(struct name_words *words, const struct profile *profile)
 {
 	for (size_t i = 0; i < profile->symbols.nr_functions; i++) {
 		const struct function *function = &profile->symbols.functions[i];
@@ -56,35 +56,35 @@ static void add_functions(struct words *words, const struct profile *profile)
 		const char *file = profile_str(profile, function->file);
 		const char *slash = strrchr(file, '/');
 
-		add(words, name, slash ? slash + 1 : file);
+		name_words_add(words, name, slash ? slash + 1 : file);
 	}
 }
 
-static void add_modules(struct words *words, const struct profile *profile)
+static void add_modules(struct name_words *words, const struct profile *profile)
 {
 	for (uint32_t i = 0; i < module_table_nr(profile->modules); i++) {
 		const struct module *module =
 			module_table_get(profile->modules, (struct module_id){i});
 
-		add(words, module_short_name(module), module->path);
+		name_words_add(words, module_short_name(module), module->path);
 	}
 }
 
-static void add_threads(struct words *words, const struct profile *profile)
+static void add_threads(struct name_words *words, const struct profile *profile)
 {
 	for (size_t i = 0; i < profile->nr_threads; i++) {
 		const struct profile_thread *thread = &profile->threads[i];
 
-		add(words, profile_str(profile, thread->name),
-		    profile_str(profile, profile->processes[thread->process].name));
+		name_words_add(words, profile_str(profile, thread->name),
+			       profile_str(profile, profile->processes[thread->process].name));
 	}
 }
 
-static void add_processes(struct words *words, const struct profile *profile)
+static void add_processes(struct name_words *words, const struct profile *profile)
 {
 	for (size_t i = 0; i < profile->nr_processes; i++)
-		add(words, profile_str(profile, profile->processes[i].name),
-		    profile_str(profile, profile->processes[i].exe));
+		name_words_add(words, profile_str(profile, profile->processes[i].name),
+			       profile_str(profile, profile->processes[i].exe));
 }
 
 static int by_text(const void *left, const void *right)
@@ -99,32 +99,46 @@ static bool is_same_name(const char *line, const char *other)
 	return strncmp(line, other, nr_bytes + 1) == 0;
 }
 
+struct name_words *name_words_new(const char *beginning)
+{
+	struct name_words *words = xcalloc(1, sizeof(*words));
+
+	words->beginning = beginning;
+	return words;
+}
+
+void name_words_finish(struct name_words *words, struct buf *out)
+{
+	if (words->nr)
+		qsort(words->lines, words->nr, sizeof(*words->lines), by_text);
+	for (size_t i = 0; i < words->nr; i++) {
+		if (!i || !is_same_name(words->lines[i], words->lines[i - 1]))
+			buf_append_str(out, words->lines[i]);
+	}
+	for (size_t i = 0; i < words->nr; i++)
+		free(words->lines[i]);
+	free(words->lines);
+	free(words);
+}
+
 void name_words_append(struct buf *out, const struct profile *profile, enum name_kind kind,
 		       const char *beginning)
 {
-	struct words words = {.beginning = beginning};
+	struct name_words *words = name_words_new(beginning);
 
 	switch (kind) {
 	case NAME_KIND_FUNCTION:
-		add_functions(&words, profile);
+		add_functions(words, profile);
 		break;
 	case NAME_KIND_MODULE:
-		add_modules(&words, profile);
+		add_modules(words, profile);
 		break;
 	case NAME_KIND_THREAD:
-		add_threads(&words, profile);
+		add_threads(words, profile);
 		break;
 	case NAME_KIND_PROCESS:
-		add_processes(&words, profile);
+		add_processes(words, profile);
 		break;
 	}
-	if (words.nr)
-		qsort(words.lines, words.nr, sizeof(*words.lines), by_text);
-	for (size_t i = 0; i < words.nr; i++) {
-		if (!i || !is_same_name(words.lines[i], words.lines[i - 1]))
-			buf_append_str(out, words.lines[i]);
-	}
-	for (size_t i = 0; i < words.nr; i++)
-		free(words.lines[i]);
-	free(words.lines);
+	name_words_finish(words, out);
 }

@@ -10,13 +10,15 @@ import shutil
 import signal
 import struct
 import subprocess
+import tempfile
 import termios
 import time
 import unittest
 
-from made import MadeCase
+from made import MadeCase, make_profile
 from paths import BUILD, ROOT
 from profc import profc
+from targets import build
 
 ENVIRONMENT = {**os.environ, "PATH": f"{BUILD}:{os.environ['PATH']}", "TERM": "xterm"}
 TIMES = {"cpu", "wall", "runq", "blocked", "elapsed", "samples"}
@@ -149,21 +151,83 @@ class Completions(unittest.TestCase):
             self.assertIn(f"1,{target.pid}", asked("dump", "-p", "1,"))
             target.kill()
 
-    def test_of_functions_nothing_is_offered(self):
-        for option in ("--within", "--count", "--mem-functions"):
+    def test_threads_of_the_kernel_are_no_processes(self):
+        offered = asked("attach", "-p", "")
+        self.assertIn(str(os.getpid()), offered)
+        of_kernel = output("ps", "--ppid", "2", "-p", "2", "-o", "pid=").split()
+        self.assertFalse(set(of_kernel).intersection(offered) - {"1"})
+
+    def test_of_functions_nothing_is_offered_without_a_program(self):
+        for option in ("--within", "--count", "--spans", "--mem-functions"):
             self.expect(set(), "profc", "record", option, "")
+        self.assertEqual(asked("attach", "-p", "1234567", "--count", ""), [])
+
+    def test_functions_are_those_of_the_program(self):
+        program = build("four_functions")
+        functions = set(asked("3", "record", "--count", "", "--", program))
+        self.assertIn("main", functions)
+        self.assertTrue(all("(" not in name for name in functions))
+        for option in ("--within", "--spans", "--count-calls-in"):
+            self.assertEqual(asked("3", "record", option, "mai", program), ["main"])
+            self.assertEqual(asked("2", "record", f"{option}=mai", "--", program),
+                             [f"{option}=main"])
+        self.assertEqual(asked("3", "record", "--count", "^mai", "--", program), ["^main"])
+        self.assertEqual(asked("3", "record", "--count", "ma(", "--", program), [])
+        # A program in PATH, and one that runs.
+        self.assertIn("main", asked("3", "record", "--count", "mai", "--", "profc"))
+        with subprocess.Popen([program, "60000"], stdout=subprocess.DEVNULL) as target:
+            self.assertEqual(asked("attach", "-p", str(target.pid), "--count", "mai"), ["main"])
+            target.kill()
+
+    def test_shells_tell_what_follows_the_cursor(self):
+        program = build("four_functions")
+        offered = output("bash", "--norc", "-c", f"""
+            source {ROOT}/completions/profc.bash
+            COMP_WORDS=(profc record --count = mai -- {program})
+            COMP_CWORD=4
+            _profc; printf '%s\\n' "${{COMPREPLY[@]}}" """).split()
+        self.assertEqual(offered, ["main"])
+        if shutil.which("zsh"):
+            offered = output("zsh", "-f", "-c", f"""
+                compadd() {{ shift ${{@[(i)--]}}; print -l -- "$@" }}
+                words=(profc record --count mai -- {program})
+                CURRENT=4
+                PREFIX=mai
+                source {ROOT}/completions/profc.zsh || true""").split()
+            self.assertEqual(offered, ["main"])
+
+    def test_profiles_are_offered_where_a_profile_is_wanted(self):
+        with tempfile.TemporaryDirectory() as directory:
+            for name in ("a run.data", "sub/b.data"):
+                os.makedirs(os.path.dirname(os.path.join(directory, name)), exist_ok=True)
+                make_profile(os.path.join(directory, name), 100, 10, 1)
+            with open(os.path.join(directory, "a run.txt"), "w", encoding="ascii") as file:
+                file.write("text")
+            os.mkfifo(os.path.join(directory, "a.fifo"))
+            inside = {"cwd": directory, "env": ENVIRONMENT}
+            for words in (("report",), ("report", "-i"), ("diff",), ("diff", "x", "--"), ("merge",),
+                          ("info",), ("explain",), ("view",), ("export",), ("symbolize", "-i")):
+                answer = profc("--complete", *words, "", **inside).stdout
+                self.assertEqual(answer, ":paths\na run.data\t\nsub/\t\n", words)
+            answer = profc("--complete", "report", "--input=sub/", **inside).stdout
+            self.assertEqual(answer, ":paths\n--input=sub/b.data\t\n")
+            self.assertEqual(profc("--complete", "report", "a run.data", "", **inside).stdout,
+                             ":files\n")
+            for shell, offers in OFFERS.items():
+                if shutil.which(shell):
+                    offered = offers("profc", "report", "-i", "", cwd=directory)
+                    self.assertEqual(set(offered), {"a run.data", "sub/"}, shell)
 
     def test_files_and_directories(self):
-        self.assertEqual(asked("report", "-i", ""), [":files"])
-        self.assertEqual(asked("diff", ""), [":files"])
         self.assertEqual(asked("record", "--html="), [":files"])
-        self.assertEqual(asked("report", "--", "-"), [":files"])
+        self.assertEqual(asked("annotate", "--", "-"), [":files"])
+        self.assertEqual(asked("report", "-i", "~/x"), [":files"])  # the shell knows where
         self.assertEqual(asked("symbolize", "--debug-dir", ""), [":directories"])
         self.assertEqual(asked("export", "--push", ""),
                          ["pyroscope+https:", "parca+https:", ":directories"])
         self.assertEqual(asked("record", "--agent", ""), [":programs"])
         directory = os.path.join(ROOT, "lib")
-        self.assertEqual(bash_offers("profc", "report", "-i", "bas", cwd=directory), ["base"])
+        self.assertEqual(bash_offers("profc", "report", "-i", "bas", cwd=directory), ["base/"])
         self.assertEqual(bash_offers("profc", "view", "--output", "=", "bas", cwd=directory), ["base"])
         # What is behind a colon is not a file of its own.
         self.assertEqual(bash_offers("profc", "annotate", "x", "::", "bas", cwd=directory), [""])
@@ -266,6 +330,21 @@ class Typed(MadeCase):
             if not select.select([end], [], [], max(0, deadline - time.monotonic()))[0]:
                 raise AssertionError(f"{wanted!r} did not come: {text!r}")
             text += os.read(end, 65536).decode(errors="replace")
+
+    def test_tab_completes_profiles(self):
+        for name in ("a run.data", "sub/b.data"):
+            os.makedirs(os.path.dirname(os.path.join(self.directory, name)), exist_ok=True)
+            make_profile(os.path.join(self.directory, name), 100, 10, 1)
+        with open(os.path.join(self.directory, "a run.txt"), "w", encoding="ascii") as file:
+            file.write("text")
+        for shell in self.SHELLS:
+            with self.subTest(shell=shell):
+                if not shutil.which(shell):
+                    self.skipTest(f"there is no {shell}")
+                self.typed(shell,
+                           ("profc info a\t", "info a\\ run.data"),
+                           ("profc info --input=s\t\t", "--input=sub/b.data"),
+                           ("profc info su\t\t", "info sub/b.data"))
 
     def test_tab_completes_and_lists_with_descriptions(self):
         for shell in self.SHELLS:
