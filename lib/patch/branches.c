@@ -28,15 +28,24 @@ struct addresses {
 	unsigned int range_log2;
 };
 
+/*
+ * Which addresses are near places, but not at them? Few calls lead to such, and nearly all are told
+ * apart by one bit: by its hash, so that other addresses have it, too.
+ */
+struct insides {
+	uint8_t *bits; /* owned; NULL: not known */
+	unsigned int shift;
+};
+
 struct branches {
 	struct addresses starts, places; /* without places: near the starts */
-	struct branch *at;		 /* by target, then source */
+	struct insides insides;
+	struct branch *at; /* by target, then source */
 	size_t nr, cap;
 	bool is_sorted;
-	bool are_starts;			  /* each place is a start */
-	uint64_t span;				  /* as branches_ask_about() has it */
-	uint8_t *reach;				  /* owned: of each place; or NULL */
-	const struct branches_listener *listener; /* borrowed; or NULL */
+	bool are_starts; /* each place is a start */
+	uint64_t span;	 /* as branches_ask_about() has it */
+	uint8_t *reach;	 /* owned: of each place; or NULL */
 };
 
 static int compare(uint64_t a, uint64_t b)
@@ -155,6 +164,40 @@ static bool are_among(const struct addresses *some, const struct addresses *all)
 	return true;
 }
 
+static uint64_t bit_of(const struct insides *insides, uint64_t address)
+{
+	return address * UINT64_C(0x9e3779b97f4a7c15) >> insides->shift;
+}
+
+static bool may_be_inside(const struct insides *insides, uint64_t address)
+{
+	uint64_t bit;
+
+	if (!insides->bits)
+		return true;
+	bit = bit_of(insides, address);
+	return insides->bits[bit / 8] & 1u << bit % 8;
+}
+
+static void note_insides(struct branches *branches)
+{
+	struct insides *insides = &branches->insides;
+	uint64_t nr = 1;
+
+	for (size_t i = 0; i < branches->places.nr; i++)
+		nr += branches->reach[i];
+	/* At least 16 bits for each. */
+	insides->shift = (unsigned int)__builtin_clzll(nr) - 5;
+	insides->bits = xcalloc((size_t)1 << (64 - insides->shift - 3), 1);
+	for (size_t i = 0; i < branches->places.nr; i++) {
+		for (uint64_t k = 1; k < branches->reach[i]; k++) {
+			uint64_t bit = bit_of(insides, branches->places.at[i] + k);
+
+			insides->bits[bit / 8] |= (uint8_t)(1u << bit % 8);
+		}
+	}
+}
+
 void branches_ask_about(struct branches *branches, const struct branches_places *places)
 {
 	assert(!branches->places.at && !branches->nr);
@@ -165,16 +208,8 @@ void branches_ask_about(struct branches *branches, const struct branches_places 
 		return;
 	assert(branches->places.nr == places->nr && is_rising(places->at, places->nr));
 	branches->reach = xmemdup(places->reach, places->nr);
-}
-
-void branches_tell_jumps(struct branches *branches, const struct branches_listener *listener)
-{
-	branches->listener = listener;
-}
-
-const struct branches_listener *branches_listener(const struct branches *branches)
-{
-	return branches->listener;
+	if (branches->are_starts)
+		note_insides(branches);
 }
 
 void branches_free(struct branches *branches)
@@ -184,6 +219,7 @@ void branches_free(struct branches *branches)
 	addresses_release(&branches->starts);
 	addresses_release(&branches->places);
 	free(branches->reach);
+	free(branches->insides.bits);
 	free(branches->at);
 	free(branches);
 }
@@ -224,9 +260,14 @@ static bool may_loop(const struct branches *branches, uint64_t source, uint64_t 
 bool branches_keep(const struct branches *branches, uint64_t source, uint64_t target, bool is_call)
 {
 	const struct addresses *starts = &branches->starts, *places = &branches->places;
-	size_t nr = nr_up_to(starts, target);
-	bool is_near_start = nr && target - starts->at[nr - 1] < NEAR_BYTES;
-	bool is_start = nr && starts->at[nr - 1] == target;
+	bool is_near_start, is_start;
+	size_t nr;
+
+	if (is_call && !may_be_inside(&branches->insides, target))
+		return false;
+	nr = nr_up_to(starts, target);
+	is_near_start = nr && target - starts->at[nr - 1] < NEAR_BYTES;
+	is_start = nr && starts->at[nr - 1] == target;
 
 	/* Nearly all calls lead to starts, which are targets in any case. */
 	if (is_call && is_start)
@@ -257,7 +298,9 @@ void branches_sort(struct branches *branches)
 	branches->is_sorted = true;
 	addresses_release(&branches->places);
 	free(branches->reach);
+	free(branches->insides.bits);
 	branches->places = (struct addresses){.nr = 0};
+	branches->insides = (struct insides){.bits = NULL};
 	branches->reach = NULL;
 }
 

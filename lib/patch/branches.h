@@ -45,26 +45,6 @@ void branches_free(struct branches *branches);
  */
 void branches_add_code(struct branches *branches, uint64_t address, const uint8_t *bytes,
 		       size_t nr_bytes);
-/* Takes jumps and branches that lead out of functions. */
-struct branches_listener {
-	/*
-	 * Called before code is decoded, as far as it is: the end of the function that begins
-	 * there; 0: nothing of it is to be told.
-	 */
-	uint64_t (*end)(void *context, uint64_t start);
-	/* Likewise: is a jump to be told that leads out of it, if there is one at the source? */
-	bool (*wants)(void *context, uint64_t source, uint64_t target);
-	/*
-	 * Called for those, and for other jumps. `target` is 0 if it goes through a word. After
-	 * bytes that are no instruction nothing is told up to the next start.
-	 */
-	void (*tell)(void *context, uint64_t source, size_t nr_bytes, uint64_t target);
-	void *context;
-};
-
-/* Before any code is added. Borrowed; NULL: nothing is to be told. */
-void branches_tell_jumps(struct branches *branches, const struct branches_listener *listener);
-const struct branches_listener *branches_listener(const struct branches *branches);
 
 /*
  * Add one branch. It is not kept if it leads to no place near a start, nor a call that leads to a

@@ -18,14 +18,7 @@ struct stretch {
 	uint64_t from, to;	    /* to be decoded */
 	uint64_t start, next_start; /* around it */
 	uint64_t ignored_from;	    /* targets from here on, up to the next start, do not matter */
-	uint64_t told_end;	    /* up to here the listener may want jumps; or 0 */
 	bool has_brief;		    /* short branches in it may matter */
-};
-
-/* A stretch that is being decoded. */
-struct decoding {
-	struct stretch stretch;
-	bool is_known; /* all of it up to here */
 };
 
 struct code {
@@ -34,9 +27,9 @@ struct code {
 	uint64_t address, end;	   /* of the first byte, and after the last */
 	struct stretch *stretches; /* owned */
 	size_t nr, cap;
-	struct code_lane *lanes; /* owned: CODE_LANES of them */
-	struct decoding decodings[CODE_LANES];
-	const struct branches_listener *listener; /* or NULL */
+	struct code_lane *lanes;	    /* owned: CODE_LANES of them */
+	struct stretch decoded[CODE_LANES]; /* by each of them */
+	uint8_t far;			    /* as are_near() has it, of all that may matter */
 };
 
 /*
@@ -98,20 +91,13 @@ static bool leads_somewhere(const struct code_instruction *code)
 		code->effect == CODE_EFFECT_CALL);
 }
 
-static bool is_jump(const struct code_instruction *code)
-{
-	return code->effect == CODE_EFFECT_JUMP || code->effect == CODE_EFFECT_BRANCH ||
-	       code->effect == CODE_EFFECT_JUMP_GOT;
-}
-
 static bool is_ignored(const struct stretch *stretch, uint64_t target)
 {
 	return target >= stretch->ignored_from && target < stretch->next_start;
 }
 
-static void take(const struct code *code, const struct decoding *decoding, uint64_t at)
+static void take(const struct code *code, const struct stretch *stretch, uint64_t at)
 {
-	const struct stretch *stretch = &decoding->stretch;
 	const uint8_t *opcode = code->bytes + (at - code->address);
 	size_t nr_bytes = (size_t)(code->end - at);
 	struct code_instruction found;
@@ -119,22 +105,17 @@ static void take(const struct code *code, const struct decoding *decoding, uint6
 	if ((nr_bytes < CODE_INSTRUCTION_MAX_BYTES || !read_plain(opcode, at, &found)) &&
 	    !code_decode(opcode, nr_bytes, at, &found))
 		return;
-	if (decoding->is_known && code->listener && is_jump(&found))
-		code->listener->tell(code->listener->context, at, found.nr_bytes, found.target);
 	if (leads_somewhere(&found) && !is_ignored(stretch, found.target))
 		branches_add(code->branches, at, found.target, found.effect == CODE_EFFECT_CALL);
 }
 
 static void take_found(struct code *code, size_t lane)
 {
-	struct decoding *decoding = &code->decodings[lane];
 	struct code_lane *at = &code->lanes[lane];
 
 	for (size_t i = 0; i < at->nr_found; i++) {
-		if (at->found[i] & CODE_IS_UNKNOWN)
-			decoding->is_known = false;
-		else
-			take(code, decoding, code->address + at->found[i]);
+		if (!(at->found[i] & CODE_IS_UNKNOWN))
+			take(code, &code->decoded[lane], code->address + at->found[i]);
 	}
 	at->nr_found = 0;
 }
@@ -154,7 +135,7 @@ static void decode(struct code *code)
 			if (lane->at >= lane->end && next < code->nr) {
 				const struct stretch *stretch = &code->stretches[next++];
 
-				code->decodings[i] = (struct decoding){*stretch, true};
+				code->decoded[i] = *stretch;
 				lane->at = (size_t)(stretch->from - code->address);
 				lane->end = (size_t)(stretch->to - code->address);
 			}
@@ -169,17 +150,26 @@ static void decode(struct code *code)
 
 /* A short branch ends at most so far from its target, and is not longer. */
 #define SHORT_REACH 144
+/* Bytes that are looked at together, and those after them that may belong to the last one. */
+#define BLOCK_BYTES 64
+#define AFTER_BYTES 5
 
-/* Which of 16 bytes, with the one after them, may begin the opcode of something that leads on? */
+/* Which of the bytes of a block may begin the opcode of something that leads on? One bit each. */
 struct opcodes {
-	unsigned int near;  /* call, jump, branch or xbegin with an offset of four bytes */
-	unsigned int brief; /* jump, branch or loop with an offset of one byte */
-	unsigned int got;   /* jump through a word at a fixed place */
+	uint64_t calls; /* with an offset of four bytes, that leads near enough to matter; */
+	uint64_t jumps; /* jump, branch or xbegin: likewise */
+	uint64_t brief; /* jump, branch or loop with an offset of one byte */
+	uint64_t sized; /* a prefix of a call, jump or branch that makes its offset shorter */
 };
 
 static unsigned int mask_of(__m128i is_set)
 {
 	return (unsigned int)_mm_movemask_epi8(is_set);
+}
+
+static __m128i load(const uint8_t *bytes)
+{
+	return _mm_loadu_si128((const __m128i_u *)bytes);
 }
 
 static __m128i are_equal(__m128i bytes, int mask, int value)
@@ -188,61 +178,91 @@ static __m128i are_equal(__m128i bytes, int mask, int value)
 			      _mm_set1_epi8((char)value));
 }
 
-static struct opcodes find_opcodes(const uint8_t *bytes)
+/* Are these the highest bytes of offsets from -far to far - 1, in units of 16 MiB? */
+static __m128i are_near(__m128i bytes, uint8_t far)
 {
-	const __m128i first = _mm_loadu_si128((const __m128i_u *)bytes);
-	const __m128i second = _mm_loadu_si128((const __m128i_u *)(bytes + 1));
-	const __m128i is_branch =
-		_mm_and_si128(are_equal(first, 0xff, 0x0f), are_equal(second, 0xf0, 0x80));
-	const __m128i is_xbegin =
-		_mm_and_si128(are_equal(first, 0xff, 0xc7), are_equal(second, 0xff, 0xf8));
+	const __m128i moved = _mm_add_epi8(bytes, _mm_set1_epi8((char)far));
+
+	return _mm_cmpeq_epi8(_mm_min_epu8(moved, _mm_set1_epi8((char)(2 * far - 1))), moved);
+}
+
+/* Two bytes: a branch or xbegin, with a longer offset. */
+static __m128i are_two(__m128i first, __m128i second)
+{
+	return _mm_or_si128(
+		_mm_and_si128(are_equal(first, 0xff, 0x0f), are_equal(second, 0xf0, 0x80)),
+		_mm_and_si128(are_equal(first, 0xff, 0xc7), are_equal(second, 0xff, 0xf8)));
+}
+
+/* Of 16 bytes, at bits from `at` on. */
+static void find_some_opcodes(struct opcodes *found, const uint8_t *bytes, uint8_t far,
+			      unsigned int at)
+{
+	const __m128i first = load(bytes), second = load(bytes + 1);
+	const __m128i is_two = are_two(first, second);
 	const __m128i is_brief = _mm_or_si128(
 		_mm_or_si128(are_equal(first, 0xf0, 0x70), are_equal(first, 0xfc, 0xe0)),
 		are_equal(first, 0xff, 0xeb));
+	const __m128i is_near = are_near(load(bytes + 4), far);
+	const __m128i is_jump = _mm_or_si128(_mm_and_si128(are_equal(first, 0xff, 0xe9), is_near),
+					     _mm_and_si128(is_two, are_near(load(bytes + 5), far)));
+	const __m128i is_sized = _mm_and_si128(
+		are_equal(first, 0xff, 0x66),
+		_mm_or_si128(are_equal(second, 0xfe, 0xe8), are_two(second, load(bytes + 2))));
 
-	return (struct opcodes){
-		.near = mask_of(_mm_or_si128(are_equal(first, 0xfe, 0xe8),
-					     _mm_or_si128(is_branch, is_xbegin))),
-		.brief = mask_of(is_brief),
-		.got = mask_of(
-			_mm_and_si128(are_equal(first, 0xff, 0xff), are_equal(second, 0xff, 0x25))),
-	};
+	found->calls |= (uint64_t)mask_of(_mm_and_si128(are_equal(first, 0xff, 0xe8), is_near))
+			<< at;
+	found->jumps |= (uint64_t)mask_of(is_jump) << at;
+	found->brief |= (uint64_t)mask_of(is_brief) << at;
+	found->sized |= (uint64_t)mask_of(is_sized) << at;
 }
 
-static bool is_wanted(const struct code *code, const struct stretch *stretch, uint64_t at,
-		      uint64_t target)
+static struct opcodes find_opcodes(const uint8_t *bytes, uint8_t far)
 {
-	const struct branches_listener *listener = code->listener;
+	struct opcodes found = {.calls = 0};
 
-	return at < stretch->told_end && (target < stretch->start || target >= stretch->told_end) &&
-	       listener->wants(listener->context, at, target);
+	for (unsigned int at = 0; at < BLOCK_BYTES; at += 16)
+		find_some_opcodes(&found, bytes + at, far, at);
+	return found;
 }
 
-/* Is a jump or branch to be kept, or told, if an instruction begins there? */
+/* Is a jump or branch to be kept, if an instruction begins there? */
 static bool matters(const struct code *code, const struct stretch *stretch, uint64_t at,
 		    uint64_t target)
 {
-	return (!is_ignored(stretch, target) && branches_keep(code->branches, at, target, false)) ||
-	       is_wanted(code, stretch, at, target);
+	return !is_ignored(stretch, target) && branches_keep(code->branches, at, target, false);
 }
 
-static bool near_matters(const struct code *code, const struct stretch *stretch, uint64_t at)
+typedef bool matters_at(const struct code *code, const struct stretch *stretch, uint64_t at);
+
+static bool call_matters(const struct code *code, const struct stretch *stretch, uint64_t at)
+{
+	(void)stretch;
+	return at + 5 <= code->end &&
+	       branches_keep(code->branches, at,
+			     with_offset(at, 1, code->bytes + (at - code->address)), true);
+}
+
+static bool jump_matters(const struct code *code, const struct stretch *stretch, uint64_t at)
 {
 	const uint8_t *opcode = code->bytes + (at - code->address);
-	size_t opcode_bytes = (opcode[0] & 0xfe) == 0xe8 ? 1 : 2;
+	size_t opcode_bytes = opcode[0] == 0xe9 ? 1 : 2;
+
+	return at + opcode_bytes + sizeof(int32_t) <= code->end &&
+	       matters(code, stretch, at, with_offset(at, opcode_bytes, opcode));
+}
+
+/* Processors disagree on the length of the offset, which is four bytes in the other form. */
+static bool sized_matters(const struct code *code, const struct stretch *stretch, uint64_t at)
+{
+	const uint8_t *opcode = code->bytes + (at - code->address) + 1;
+	size_t nr_bytes = 1 + ((opcode[0] & 0xfe) == 0xe8 ? 1 : 2) + sizeof(int16_t);
 	int16_t offset;
 
-	if (at + opcode_bytes + sizeof(int32_t) > code->end)
+	if (at + nr_bytes > code->end)
 		return false;
-	memcpy(&offset, opcode + opcode_bytes, sizeof(offset));
-	/* Processors disagree on the length of the offset. */
-	if (at > stretch->from && opcode[-1] == 0x66 &&
-	    matters(code, stretch, at,
-		    at + opcode_bytes + sizeof(offset) + (uint64_t)(int64_t)offset))
-		return true;
-	if (opcode[0] == 0xe8)
-		return branches_keep(code->branches, at, with_offset(at, 1, opcode), true);
-	return matters(code, stretch, at, with_offset(at, opcode_bytes, opcode));
+	memcpy(&offset, opcode - 1 + nr_bytes - sizeof(offset), sizeof(offset));
+	return matters(code, stretch, at, at + nr_bytes + (uint64_t)(int64_t)offset);
 }
 
 static bool brief_matters(const struct code *code, const struct stretch *stretch, uint64_t at)
@@ -258,38 +278,44 @@ static bool may_have_brief(const struct stretch *stretch, uint64_t from, uint64_
 {
 	return stretch->ignored_from == UINT64_MAX ||
 	       from < stretch->start + branches_near_bytes + SHORT_REACH ||
-	       (from < stretch->told_end && to + SHORT_REACH > stretch->told_end) ||
 	       to + SHORT_REACH > stretch->to;
 }
 
-/* The last of 16 bytes at which something begins that matters, if an instruction does; or `to`. */
-static uint64_t last_in_block(const struct code *code, const struct stretch *stretch, uint64_t at,
-			      uint64_t to)
+/* The offset after the last of these places in a block that matters; 0: there is none. */
+static inline uint64_t end_of_bits(const struct code *code, const struct stretch *stretch,
+				   uint64_t at, uint64_t bits, matters_at *is_one)
+{
+	while (bits) {
+		unsigned int index = 63 - (unsigned int)__builtin_clzll(bits);
+
+		if (is_one(code, stretch, at + index))
+			return index + 1;
+		bits &= ~(UINT64_C(1) << index);
+	}
+	return 0;
+}
+
+/* The end of what matters in a block; `at`: nothing does. */
+static uint64_t end_in_block(const struct code *code, const struct stretch *stretch, uint64_t at,
+			     uint64_t to)
 {
 	const uint8_t *bytes = code->bytes + (at - code->address);
-	uint8_t last[17] = {0};
+	uint64_t mask = to - at < BLOCK_BYTES ? (UINT64_C(1) << (to - at)) - 1 : UINT64_MAX;
+	uint8_t last[BLOCK_BYTES + AFTER_BYTES] = {0};
 	struct opcodes found;
-	unsigned int all;
-	bool has_brief = stretch->has_brief && may_have_brief(stretch, at, at + 16);
+	uint64_t end = 0;
 
 	if (code->end - at < sizeof(last)) {
 		memcpy(last, bytes, (size_t)(code->end - at));
 		bytes = last;
 	}
-	found = find_opcodes(bytes);
-	all = found.near | (has_brief ? found.brief : 0) | (at < stretch->told_end ? found.got : 0);
-	if (to - at < 16)
-		all &= (1u << (to - at)) - 1;
-	while (all) {
-		unsigned int index = 31 - (unsigned int)__builtin_clz(all), bit = 1u << index;
-
-		if (found.near & bit	? near_matters(code, stretch, at + index)
-		    : found.brief & bit ? brief_matters(code, stretch, at + index)
-					: is_wanted(code, stretch, at + index, 0))
-			return at + index;
-		all &= ~bit;
-	}
-	return to;
+	found = find_opcodes(bytes, code->far);
+	if (stretch->has_brief && may_have_brief(stretch, at, at + BLOCK_BYTES))
+		end = end_of_bits(code, stretch, at, found.brief & mask, brief_matters);
+	end = max_u64(end, end_of_bits(code, stretch, at, found.calls & mask, call_matters));
+	end = max_u64(end, end_of_bits(code, stretch, at, found.jumps & mask, jump_matters));
+	end = max_u64(end, end_of_bits(code, stretch, at, found.sized & mask, sized_matters));
+	return at + end;
 }
 
 /*
@@ -298,15 +324,15 @@ static uint64_t last_in_block(const struct code *code, const struct stretch *str
  */
 static uint64_t end_of_interest(const struct code *code, const struct stretch *stretch)
 {
-	uint64_t to = stretch->to;
+	uint64_t to = stretch->to, at;
 
-	while (to > stretch->from) {
-		uint64_t at = to - stretch->from > 16 ? to - 16 : stretch->from;
-		uint64_t last = last_in_block(code, stretch, at, to);
+	for (; to > stretch->from; to = at) {
+		uint64_t end;
 
-		if (last < to)
-			return last + 1;
-		to = at;
+		at = to - stretch->from > BLOCK_BYTES ? to - BLOCK_BYTES : stretch->from;
+		end = end_in_block(code, stretch, at, to);
+		if (end > at)
+			return end;
 	}
 	return to;
 }
@@ -320,8 +346,6 @@ static void look_for_places(const struct code *code, struct stretch *stretch)
 	const uint64_t *places = branches_places_from(code->branches, first, &nr);
 
 	stretch->has_brief = nr && places[0] < stretch->to + SHORT_REACH;
-	if (code->listener)
-		stretch->told_end = code->listener->end(code->listener->context, stretch->start);
 }
 
 static void choose_of_interest(struct code *code)
@@ -339,6 +363,14 @@ static void choose_of_interest(struct code *code)
 	}
 }
 
+/* The offsets between this code and the places. */
+static uint8_t far_of(const struct code *code, uint64_t first, uint64_t last)
+{
+	uint64_t low = min_u64(code->address, first), high = max_u64(code->end, last);
+
+	return (uint8_t)min_u64(((high - low + 2 * SHORT_REACH) >> 24) + 1, 128);
+}
+
 void branches_add_code(struct branches *branches, uint64_t address, const uint8_t *bytes,
 		       size_t nr_bytes)
 {
@@ -346,12 +378,14 @@ void branches_add_code(struct branches *branches, uint64_t address, const uint8_
 			    .bytes = bytes,
 			    .address = address,
 			    .end = address + nr_bytes,
-			    .listener = branches_listener(branches),
 			    .lanes = xcalloc(CODE_LANES, sizeof(*code.lanes))};
+	const uint64_t *places;
 	size_t nr_places;
 
 	choose(&code, address, code.end);
-	if (branches_places_from(branches, 0, &nr_places))
+	places = branches_places_from(branches, 0, &nr_places);
+	code.far = nr_places ? far_of(&code, places[0], places[nr_places - 1]) : 0;
+	if (places)
 		choose_of_interest(&code);
 	decode(&code);
 	free(code.stretches);

@@ -441,16 +441,12 @@ uint8_t patch_entry_reach(const uint8_t *bytes, size_t nr_readable)
 void branches_add_code(struct branches *branches, uint64_t address, const uint8_t *bytes,
 		       size_t nr_bytes)
 {
-	const struct branches_listener *listener = branches_listener(branches);
-
 	for (size_t at = 0; at + WORD_BYTES <= nr_bytes; at += WORD_BYTES) {
 		struct a64_instruction code;
 		bool is_jump;
 
 		a64_decode(word_at(bytes + at), address + at, &code);
 		is_jump = code.effect == A64_EFFECT_JUMP || code.effect == A64_EFFECT_BRANCH;
-		if (is_jump && listener)
-			listener->tell(listener->context, address + at, WORD_BYTES, code.target);
 		if (is_jump || (code.effect == A64_EFFECT_CALL && code.target))
 			branches_add(branches, address + at, code.target,
 				     code.effect == A64_EFFECT_CALL);

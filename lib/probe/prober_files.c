@@ -17,7 +17,6 @@
 #include "patch/patch.h"
 #include "probe/known_code.h"
 #include "probe/prober_priv.h"
-#include "probe/tail_calls.h"
 #include "proc/maps.h"
 
 void prober_file_free(struct prober_file *file)
@@ -112,7 +111,10 @@ static void read_part(struct prober_file *file, uint64_t at, uint64_t end)
 	free(bytes);
 }
 
-/* Some linkers put as much data as code into a segment that can be executed. */
+/*
+ * Finds the branches in the file, so that none leads into the middle of overwritten bytes. Some
+ * linkers put as much data as code into a segment that can be executed.
+ */
 static void read_code(struct prober_file *file)
 {
 	struct elf_ranges data = {.nr = 0};
@@ -131,16 +133,6 @@ static void read_code(struct prober_file *file)
 		read_part(file, at, end);
 	}
 	elf_ranges_release(&data);
-}
-
-/* Finds the branches in the file, so that none leads into the middle of overwritten bytes. */
-static void sweep(struct prober_file *file)
-{
-	struct tail_calls *calls = tail_calls_new(&file->wanted, file->image, file->branches);
-
-	read_code(file);
-	branches_tell_jumps(file->branches, NULL);
-	tail_calls_free(calls);
 }
 
 static size_t read_image(void *image, uint64_t address, void *out, size_t nr_bytes)
@@ -190,7 +182,7 @@ static void search(struct prober_file *file)
 	file->branches = branches_new(file->wanted.starts, file->wanted.nr_starts);
 	ask_about_places(file);
 	if (wanted_has_probes(&file->wanted))
-		sweep(file);
+		read_code(file);
 	branches_sort(file->branches);
 	read_code_of_heap(file);
 }
@@ -207,7 +199,7 @@ void prober_file_search(struct prober *prober, struct prober_file *file)
 	wanted_sort(&file->wanted);
 	if (file->wanted.nr_places)
 		search(file);
-	wanted_forget_functions(&file->wanted);
+	wanted_forget_starts(&file->wanted);
 }
 
 void prober_file_name(const struct prober *prober, struct prober_file *file,

@@ -13,6 +13,7 @@
 #include "probe/prober_priv.h"
 #include "probe/prober_publish_priv.h"
 #include "probe/prober_spans_priv.h"
+#include "probe/tail_calls.h"
 #include "proc/memory.h"
 #include "proc/read.h"
 #include "profile/heap.h"
@@ -95,8 +96,7 @@ static void add_row(struct publishing *publishing, const struct probed_process *
 		.process = process->serial,
 		.callee = COUNT_NO_CALLEE,
 		.kind = is_call ? COUNT_CALL : COUNT_ENTRY,
-		.flags = (uint8_t)((probed->is_from_start ? COUNT_FROM_START : 0) |
-				   (wanted->has_tail_call ? COUNT_TAIL_CALL : 0)),
+		.flags = probed->is_from_start ? COUNT_FROM_START : 0,
 		.from_ns =
 			probed->is_from_start
 				? publishing->profile->processes[process->serial].start_ns
@@ -110,6 +110,18 @@ static void add_row(struct publishing *publishing, const struct probed_process *
 	if (is_call)
 		row.callee = callee_of(publishing, process, place);
 	place->row = profile_add_count(publishing->profile, &row);
+}
+
+/* Nothing asks for it before the first call. */
+static bool has_tail_call(const struct counted_place *place)
+{
+	struct wanted *wanted = &place->file->wanted;
+	struct wanted_place *known = &wanted->places[place->wanted - wanted->places];
+
+	if (known->kind == WANTED_ENTRY && !known->is_decoded)
+		known->has_tail_call = tail_calls_has(wanted, place->file->image, known);
+	known->is_decoded = true;
+	return known->has_tail_call;
 }
 
 static void publish_place(struct publishing *publishing, const struct probed_process *process,
@@ -130,6 +142,8 @@ static void publish_place(struct publishing *publishing, const struct probed_pro
 		return;
 	row = &publishing->profile->probes.counts[place->row];
 	row->calls = calls;
+	if (calls && has_tail_call(place))
+		row->flags |= COUNT_TAIL_CALL;
 	row->to_ns = to_ns - min_u64(to_ns, publishing->start_ns);
 }
 

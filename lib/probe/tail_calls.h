@@ -2,21 +2,18 @@
 #ifndef PROFC_PROBE_TAIL_CALLS_H
 #define PROFC_PROBE_TAIL_CALLS_H
 
-#include <stddef.h>
+#include <stdbool.h>
 
-struct branches;
 struct elf_image;
 struct wanted;
+struct wanted_place;
 
 /*
- * Which of the wanted functions call others by a jump: told by the same pass over the code that
- * finds branches. So this comes before that pass, and the places are sorted.
+ * Is a jump of this function the call of another one? Its code is decoded, which takes some
+ * microseconds for each kilobyte: few of the functions of a large file are ever called, and only
+ * of those it matters.
  */
-struct tail_calls;
-
-struct tail_calls *tail_calls_new(struct wanted *wanted, const struct elf_image *image,
-				  struct branches *branches);
-/* After that pass. */
-void tail_calls_free(struct tail_calls *calls);
+bool tail_calls_has(const struct wanted *wanted, const struct elf_image *image,
+		    const struct wanted_place *place);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/minmax.h"
 #include "elf/elf_image.h"
 #include "patch/call_sites.h"
 #include "patch/gate.h"
@@ -58,7 +59,9 @@ void wanted_add_function(struct wanted *wanted, uint64_t start, uint64_t end, bo
 {
 	ARRAY_GROW(wanted->functions, wanted->nr_functions, wanted->cap_functions);
 	wanted->functions[wanted->nr_functions++] =
-		(struct wanted_function){.start = start, .end = end, .is_part = is_part};
+		(struct wanted_function){.start = start,
+					 .nr_bytes = (uint32_t)min_u64(end - start, UINT32_MAX),
+					 .is_part = is_part};
 }
 
 bool wanted_is_function(const struct wanted *wanted, uint64_t address)
@@ -77,7 +80,7 @@ bool wanted_is_function(const struct wanted *wanted, uint64_t address)
 	before = low ? &wanted->functions[low - 1] : NULL;
 	if (before && before->start == address)
 		return !before->is_part;
-	return !before || address >= before->end;
+	return !before || address - before->start >= before->nr_bytes;
 }
 
 void wanted_refuse(struct wanted *wanted, const char *name, const char *reason)
@@ -289,14 +292,11 @@ void wanted_sort(struct wanted *wanted)
 	wanted->nr_places = nr;
 }
 
-void wanted_forget_functions(struct wanted *wanted)
+void wanted_forget_starts(struct wanted *wanted)
 {
 	free(wanted->starts);
-	free(wanted->functions);
 	wanted->starts = NULL;
-	wanted->functions = NULL;
 	wanted->nr_starts = wanted->cap_starts = 0;
-	wanted->nr_functions = wanted->cap_functions = 0;
 }
 
 void wanted_release(struct wanted *wanted)
@@ -308,7 +308,8 @@ void wanted_release(struct wanted *wanted)
 		free(wanted->refusals[i].reason);
 	}
 	free(wanted->places);
-	wanted_forget_functions(wanted);
+	free(wanted->starts);
+	free(wanted->functions);
 	free(wanted->refusals);
 	free(wanted->gate_parts);
 	free(wanted->gate_refusal);

@@ -53,15 +53,16 @@ struct wanted_place {
 	char *name;
 	enum wanted_kind kind : 8;
 	bool is_gate_entry; /* WANTED_ENTRY: it is the gate's, too */
-	/* WANTED_ENTRY: a jump of it is the call of another function; see tail_calls.h. */
-	bool has_tail_call;
+	/* WANTED_ENTRY: tail_calls_has() was asked, as it is called; and the answer. */
+	bool is_decoded, has_tail_call;
 	uint8_t exit_at; /* WANTED_GATE_EXIT: offset of the way out from `address` */
 };
 
-/* A function of the file. */
+/* A function of the file. There may be 100,000: it is small. */
 struct wanted_function {
-	uint64_t start, end;
-	bool is_part; /* which is no function that can be called */
+	uint64_t start;
+	uint32_t nr_bytes; /* at most */
+	bool is_part;	   /* which is no function that can be called */
 };
 
 /* A function that cannot be counted in any process. */
@@ -74,7 +75,7 @@ struct wanted {
 	size_t nr_places, cap_places;
 	uint64_t *starts; /* of all functions of the file, if there are places */
 	size_t nr_starts, cap_starts;
-	struct wanted_function *functions; /* likewise, by address */
+	struct wanted_function *functions; /* likewise, by address; where entries are wanted */
 	size_t nr_functions, cap_functions;
 	struct wanted_refusal *refusals;
 	size_t nr_refusals, cap_refusals;
@@ -125,8 +126,8 @@ bool wanted_is_told(const struct wanted_place *place, enum patch_outcome outcome
 bool wanted_has_probes(const struct wanted *wanted);
 /* Sort by address, each once; of places at the same address the first in enum wanted_kind stays. */
 void wanted_sort(struct wanted *wanted);
-/* The functions and starts are not needed any more. */
-void wanted_forget_functions(struct wanted *wanted);
+/* The starts are not needed any more. */
+void wanted_forget_starts(struct wanted *wanted);
 void wanted_release(struct wanted *wanted);
 
 #endif

@@ -27,7 +27,8 @@ enum count_kind {
 /* Bits of profile_count.flags; part of the file format. */
 enum count_flag {
 	COUNT_FROM_START = 1, /* from the first instruction of the program on: nothing was missed */
-	COUNT_TAIL_CALL = 2,  /* ENTRY: a jump of the function is the call of another one */
+	/* ENTRY with calls: a jump of the function is the call of another one */
+	COUNT_TAIL_CALL = 2,
 };
 
 #define COUNT_FLAGS_ALL (COUNT_FROM_START | COUNT_TAIL_CALL)
@@ -37,7 +38,7 @@ enum count_flag {
 
 #define COUNT_NO_CALLEE ((struct frame_id){UINT32_MAX})
 
-/* Calls and to_ns are updated in place while a recording runs. */
+/* Calls, to_ns and COUNT_TAIL_CALL are updated in place while a recording runs. */
 struct profile_count {
 	uint32_t process; /* row of profile.processes */
 	/* ENTRY: the function's first instruction. CALL: inside the call, as in samples. */

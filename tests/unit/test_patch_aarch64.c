@@ -80,34 +80,6 @@ static uint32_t back(const struct made *made, size_t from, uint64_t to)
 	return 0x14000000 | ((uint32_t)(distance / 4) & 0x3ffffff);
 }
 
-static void note_jump(void *context, uint64_t source, size_t nr_bytes, uint64_t target)
-{
-	uint64_t *sum = context;
-
-	assert_int_equal(nr_bytes, 4);
-	*sum += (source - FUNCTION) << 32 | (target - FUNCTION);
-}
-
-/* By these, calls at the ends of functions are found (probe/tail_calls.h). */
-TEST(patch_aarch64, jumps_are_told_and_calls_are_not)
-{
-	static const uint32_t words[] = {
-		0x94000010, /* bl .+64 */
-		0xb4000080, /* cbz x0, .+16 */
-		0x14000010, /* b .+64 */
-		RET,
-	};
-	const uint64_t start = FUNCTION;
-	struct branches *branches = branches_new(&start, 1);
-	uint64_t sum = 0;
-	const struct branches_listener listener = {.tell = note_jump, .context = &sum};
-
-	branches_tell_jumps(branches, &listener);
-	branches_add_code(branches, FUNCTION, (const uint8_t *)words, sizeof(words));
-	branches_free(branches);
-	assert_int_equal(sum, (UINT64_C(4) << 32 | 20) + (UINT64_C(8) << 32 | 72));
-}
-
 TEST(patch_aarch64, one_instruction_is_moved)
 {
 	struct made made = ENTRY(PUSH, MOV_FP, RET);
