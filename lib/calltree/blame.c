@@ -419,7 +419,7 @@ void blame_append_wait(struct buf *out, const struct expansion *expansion,
 	const char *name = descriptor_text(expansion->profile, row);
 
 	if (row->number == WAIT_NUMBER_ANY)
-		buf_append_str(out, "[others, too many to tell apart]");
+		buf_append_str(out, BLAME_OTHERS);
 	else if (wait_is_of_memory(row->kind))
 		append_memory(out, expansion, row);
 	else if (row->kind == WAIT_FILES && *name)

@@ -23,6 +23,9 @@ struct profile_wait;
  */
 struct blame;
 
+/* The name of all objects that are too many to have names of their own. */
+#define BLAME_OTHERS "[others, too many to tell apart]"
+
 enum blame_what {
 	BLAME_OBJECT,	    /* the lock, or descriptor, of `wait` */
 	BLAME_OTHER,	    /* the thread was blocked, but by none of these */

@@ -59,6 +59,7 @@ void page_data_release(struct page_data *data)
 	free(data->node_of_row);
 	free(data->uses);
 	free(data->samples);
+	page_waits_free(data->waits);
 	path_maker_free(data->paths);
 	numbering_release(&data->functions);
 	numbering_release(&data->modules);
@@ -67,6 +68,11 @@ void page_data_release(struct page_data *data)
 	numbering_release(&data->processes);
 	numbering_release(&data->leaves);
 	page_columns_release(&data->columns);
+}
+
+const struct expansion *page_expansion(const struct page_data *data)
+{
+	return data->extract->expansion;
 }
 
 /* --- columns --- */
@@ -336,6 +342,7 @@ void page_data_write(struct page_data *data, struct sink *sink)
 	page_addresses_write(data);
 	page_stacks_write(data);
 	page_samples_write(data);
+	page_waits_write(data);
 	page_blocks_write(data);
 	page_advances_write(data);
 	page_columns_finish(&data->columns);
@@ -350,6 +357,7 @@ void page_data_write(struct page_data *data, struct sink *sink)
 	page_calls_write(data, &json);
 	page_sources_write(data, &json);
 	page_code_write(data, &json);
+	page_waits_write_members(data, &json);
 	write_threads(data, &json);
 	write_names(data, &json);
 	write_match(data, &json);

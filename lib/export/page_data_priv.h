@@ -12,8 +12,10 @@
 #include "export/rows_priv.h"
 
 struct covered;
+struct expansion;
 struct extract;
 struct json;
+struct page_waits;
 struct path_maker;
 struct sample;
 struct sink;
@@ -49,6 +51,7 @@ struct page_data {
 	size_t nr_uses;
 	struct covered *samples; /* private to page_samples.c: all selected, thread by thread */
 	size_t nr_samples;
+	struct page_waits *waits;   /* owned; private to page_waits.c */
 	struct numbering functions; /* of labels */
 	struct numbering modules, files, threads, processes;
 	struct numbering leaves; /* of rows of stacks */
@@ -77,6 +80,8 @@ void page_data_init(struct page_data *data, const struct extract *extract);
 /* Writes to memory, since a page packs it. Call once. */
 void page_data_write(struct page_data *data, struct sink *sink);
 void page_data_release(struct page_data *data);
+/* That of the extract; borrowed. */
+const struct expansion *page_expansion(const struct page_data *data);
 
 /*
  * The steps of page_data_write(). First all stacks are collected and weighed, and sorted by weight;
@@ -97,12 +102,19 @@ void page_stacks_write(struct page_data *data);
 /* The number of a sample's stack among those that samples or blocks have. */
 uint32_t page_leaf(struct page_data *data, const struct sample *sample);
 void page_samples_write(struct page_data *data);
+/* A selected sample; `i` is below nr_samples. Borrowed. */
+const struct sample *page_sample(const struct page_data *data, size_t i);
+/* After the columns of samples. */
+void page_waits_write(struct page_data *data);
+void page_waits_free(struct page_waits *waits);
 void page_blocks_write(struct page_data *data);
 void page_advances_write(struct page_data *data);
 /* Does the page have elapsed time? */
 bool page_has_elapsed(const struct extract *extract);
 /* After the columns: members of the open object. */
 void page_blocks_write_members(const struct page_data *data, struct json *json);
+/* Before the tables of threads and functions: members of the open object. */
+void page_waits_write_members(struct page_data *data, struct json *json);
 /* Members of the open object. */
 void page_calls_write(struct page_data *data, struct json *json);
 void page_sources_write(struct page_data *data, struct json *json);

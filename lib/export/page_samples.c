@@ -92,6 +92,11 @@ void page_samples_meet(struct page_data *data)
 		page_meet(data, &data->samples[i].sample);
 }
 
+const struct sample *page_sample(const struct page_data *data, size_t i)
+{
+	return &data->samples[i].sample;
+}
+
 static bool is_first(const struct covered *samples, size_t i)
 {
 	return i == 0 || samples[i - 1].sample.thread.v != samples[i].sample.thread.v;

@@ -19,6 +19,16 @@ void append_lock_kind(struct buf *out, const struct blame *blame, uint32_t numbe
 		buf_append_str(out, lock_kind_name(object->kind));
 }
 
+void append_wait_frame(struct buf *out, const struct blame *blame, uint32_t number)
+{
+	enum lock_kind kind = blame_object(blame, number)->kind;
+
+	/* The names of these two say the kind themselves. */
+	if (blame_is_lock(blame, number) && kind != LOCK_JOIN && kind != LOCK_GIL)
+		buf_printf(out, "%s ", lock_kind_name(kind));
+	blame_append_name(out, blame, number);
+}
+
 void append_waiting_in(struct buf *out, const struct blame *blame, uint32_t number,
 		       enum name_style style)
 {

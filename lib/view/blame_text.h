@@ -12,6 +12,11 @@ struct json;
 
 /* "mutex", "cond" …; nothing for other objects than locks. */
 void append_lock_kind(struct buf *out, const struct blame *blame, uint32_t number);
+/*
+ * As a frame below those of a sleeping thread: "mutex queue_lock", "GIL of python3", "end of thread
+ * 77 worker", "socket 10.0.0.1:5432 (fd 7)".
+ */
+void append_wait_frame(struct buf *out, const struct blame *blame, uint32_t number);
 /* The function in which threads wait. */
 void append_waiting_in(struct buf *out, const struct blame *blame, uint32_t number,
 		       enum name_style style);

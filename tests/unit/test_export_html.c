@@ -411,6 +411,72 @@ TEST(html, hostile_names_stay_text)
 	profile_free(profile);
 }
 
+static uint32_t made_wait(struct made *made, enum wait_kind kind, uint64_t number, const char *name,
+			  struct thread_id owner)
+{
+	const struct profile_wait row = {.process = made->profile->threads[made->thread.v].process,
+					 .kind = (uint8_t)kind,
+					 .number = number,
+					 .place = WAIT_NO_PLACE,
+					 .name = profile_intern(made->profile, name),
+					 .owner = owner};
+
+	return profile_waits_intern(profile_waits(made->profile), &row);
+}
+
+static void made_sleep(struct made *made, const char *stack, uint32_t wait, uint64_t ms)
+{
+	struct sample *sample = made_sample(made, stack, 0);
+
+	sample->kind = SAMPLE_BLOCKED;
+	sample->wait = wait;
+	sample->blocked_ns = ms * 1000000;
+}
+
+/* Sleeps have the number of what they are for, whoever has it; names are those of reports. */
+TEST(html, sleeps_are_for_locks_and_descriptors)
+{
+	struct made made = made_begin();
+	uint32_t lock = made_wait(&made, WAIT_MUTEX, 0x4040, "[heap]", made.thread);
+	uint32_t free_lock = made_wait(&made, WAIT_MUTEX, 0x4040, "[heap]", THREAD_NONE);
+	uint32_t file = made_wait(&made, WAIT_FILE, 7, "</script>\x1b[0m", THREAD_NONE);
+	struct profile *profile;
+	struct sink sink;
+
+	made.profile->meta.knows_waits = true;
+	made_sample(&made, "main;work", 5);
+	made_sleep(&made, "main;read", file, 9);
+	made_sleep(&made, "main;lock", lock, 5);
+	made_sleep(&made, "main;lock", free_lock, 2);
+	made_sleep(&made, "main;lock", 0, 1);
+	profile = made_end(&made);
+	sink = data_of(profile, NULL);
+	assert_column(&sink, "sampleWait", "0 1 2 3 0");
+	assert_member(&sink, "\"knowsWaits\":true,\"waitObjects\":["
+			     "[\"\\u003c/script>\\u001b[0m (fd 7)\",\"\\u003c/script>\\u001b[0m "
+			     "(fd 7)\",0,\"\",0,0],"
+			     "[\"0x4040 [heap]\",\"futex 0x4040 [heap]\",1,\"futex\",0,1]],"
+			     "\"waits\":[[0,-1],[1,0],[1,-1]]");
+	sink_release(&sink);
+	profile_free(profile);
+}
+
+TEST(html, recordings_without_waits_have_no_column_of_them)
+{
+	struct made made = made_begin();
+	struct profile *profile;
+	struct sink sink;
+
+	made_sample(&made, "main", 1);
+	made_sleep(&made, "main;lock", 0, 1);
+	profile = made_end(&made);
+	sink = data_of(profile, NULL);
+	assert_member(&sink, "\"knowsWaits\":false,\"threads\"");
+	assert_null(memmem(sink.pending.bytes, sink.pending.nr_bytes, "sampleWait", 10));
+	sink_release(&sink);
+	profile_free(profile);
+}
+
 TEST(html, loads_nothing)
 {
 	struct made made = made_begin();

@@ -61,8 +61,14 @@ function scriptColor(shade) {
 	return hsl(SCRIPT_HUE, 86, 74 + shade - 5, 40 + shade - 5);
 }
 
+function waitColor() {
+	return hsl(220, 32, 82, 30);
+}
+
 function moduleColor(id) {
 	const {module, name, isScript} = functions[id];
+	if (functions[id].wait !== undefined)
+		return waitColor();
 	if (isScript)
 		return scriptColor(hashOf(name) % SHADES);
 	return module ? moduleShades()(module)[hashOf(name) % SHADES] : grey();
@@ -141,7 +147,10 @@ function showLegend() {
 		if (modules.length > LEGEND_MODULES)
 			items.push(legendItem("transparent", "and " + (modules.length - LEGEND_MODULES) + " more"));
 		const {self} = seenFunctions();
-		if (functions.some((row, id) => !row.module && self[id]))
+		const isSeen = (isWait) => functions.some((row, id) => !row.module && self[id] && (row.wait !== undefined) === isWait);
+		if (isSeen(true))
+			items.push(legendItem(waitColor(), "what threads wait for"));
+		if (isSeen(false))
 			items.push(legendItem(grey(), "no module"));
 	}
 	legend.replaceChildren(...items);

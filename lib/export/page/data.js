@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Reads the data block: base64 of gzip of a line of JSON and columns of numbers. Written by
-// page_data.c, page_stacks.c, page_samples.c, page_blocks.c. Columns, of which `columns` has name,
+// page_data.c, page_stacks.c, page_samples.c, page_waits.c, page_blocks.c. Columns, of which `columns` has name,
 // how many numbers, bytes of one and the least one (see page_columns_priv.h):
 //
 //	frameFunction, frameFile (and 1), frameLine, frameInlined   levels of inline chains
@@ -13,6 +13,9 @@
 //	sampleThread, threadSamples   runs of samples of a thread, in time order
 //	sampleGap, sampleEnd (from the end before in the thread), sampleLeaf, sampleCpu, sampleRunq,
 //	sampleBlocked, sampleNr
+//	sampleWait (0: none)   which row of `waits` it is blocked by: [of waitObjects, thread that has it
+//		or -1]; waitObjects are [name, name of its frame, of a lock, kind, process, is the thread a guess]
+//	leafIn (0: none), leafScript (from that)   by leaf: functions, and 1, that wait or work there
 //	kindBytes, kindEstimated, kindError, kindBlocks   what blocks of one kind stand for
 //	blockTime (delta), blockLife (in lifeGrainNs, and 1; 0: not freed), blockThread, blockLeaf,
 //	blockKind, blockFlags (see FLAG_OF)
@@ -208,12 +211,21 @@ function decodeSamples(side, data) {
 		nr: end.length, end: end, start: start, leaf: columns.ids("sampleLeaf"),
 		cpu: columns.numbers("sampleCpu", grain), runq: columns.numbers("sampleRunq", grain),
 		blocked: columns.numbers("sampleBlocked", grain), seen: columns.ids("sampleNr"),
+		wait: columns.has("sampleWait") ? columns.ids("sampleWait") : null,
 	};
+	if (!side.samples.wait)
+		return;
+	side.leafIn = columns.ids("leafIn");
+	side.leafScript = columns.numbers("leafScript");
+	for (let i = 0; i < side.leafIn.length; i++) {
+		const away = side.leafScript[i];
+		side.leafScript[i] = side.leafIn[i] + (away % 2 ? -(away + 1) / 2 : away / 2);
+	}
 }
 
-// The row of the stack of a sample.
+// The row of the stack of a sample, with what it waits for.
 function stackOfSample(side, sample) {
-	return side.leafStack[side.samples.leaf[sample]];
+	return side.leafStack[side.leafOfSleep[sample]];
 }
 
 // What they stand for is known by kind. `end` is when they were freed, or Infinity.

@@ -6,6 +6,7 @@
 //	state.js    what is shown, as it stands in the address
 //	tally.js    sums, shares and their intervals
 //	select.js   from samples to the weights of stacks that are selected
+//	waits.js    what threads wait for, and who has it
 //	trees.js    from stacks to trees of functions and sums of functions and lines
 //	colors.js, tip.js, search.js, rows.js, copy.js   parts that views share
 //	flame.js, sandwich.js, chart.js, tree.js, table.js, source.js   the views

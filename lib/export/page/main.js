@@ -122,6 +122,7 @@ async function readSides() {
 		diffNoise = oldData.noise;
 		sides.push(decodeSide(oldData));
 	}
+	sides.forEach(addWaits);
 	metrics = Object.keys(UNITS).filter((metric) => sides.some((side) => findMetrics(side).includes(metric)));
 	if (data.countSamples)
 		UNITS[data.metric] = "samples";

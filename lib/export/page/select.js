@@ -181,6 +181,7 @@ function knownOf(samples, i, metric) {
 
 function addSamples(side, sums, run, metric, range) {
 	const samples = side.samples, counts = side.data.countSamples;
+	const leaves = metric === "blocked" ? side.leafOfSleep : samples.leaf;
 	let last = -1, lastSquare = 0; // the one before that is one observation
 	for (let i = run.first; i < run.last; i++) {
 		const part = partIn(range, samples.start[i], samples.end[i]), seen = samples.seen[i];
@@ -193,10 +194,10 @@ function addSamples(side, sums, run, metric, range) {
 		if (counts)
 			weight = seen;
 		const estimated = weight - known, square = seen ? estimated * estimated / seen : 0;
-		const stays = seen === 1 && last >= 0 && samples.leaf[last] === samples.leaf[i] &&
+		const stays = seen === 1 && last >= 0 && leaves[last] === leaves[i] &&
 			samples.end[last] < samples.end[i];
 		if (weight)
-			sums.add(samples.leaf[i], weight, seen, square, known, stays ? (lastSquare + square) / 2 : 0);
+			sums.add(leaves[i], weight, seen, square, known, stays ? (lastSquare + square) / 2 : 0);
 		if (seen) {
 			last = seen === 1 ? i : -1;
 			lastSquare = square;

@@ -40,7 +40,7 @@ class SourceView {
 				used.set(side.frameFile[i] - 1, 0);
 		}
 		for (let i = 0; i < rows.nr; i++) {
-			const file = side.frameFile[side.stackFrame[rows.stack[i]]] - 1;
+			const file = side.frameFile[side.stackFrame[bareStack(side, rows.stack[i])]] - 1;
 			if (used.has(file))
 				used.set(file, used.get(file) + rows.weight[i]);
 		}
@@ -118,7 +118,7 @@ class SourceView {
 	costsOf(code) {
 		const side = sides[0], rows = selection().rows[0], costs = new Map();
 		for (let i = 0; i < rows.nr; i++) {
-			const frame = side.stackFrame[rows.stack[i]], address = side.frameAddress[frame];
+			const frame = side.stackFrame[bareStack(side, rows.stack[i])], address = side.frameAddress[frame];
 			if (address < code.first || address > code.last ||
 					side.data.functions[side.frameFunction[frame]][3] !== code.module)
 				continue;

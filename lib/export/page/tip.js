@@ -27,7 +27,7 @@ function describeSums(label, total, self, whole, zoomed) {
 		if (row.module || row.file)
 			lines.push([placeOf(row), "dim"]);
 	}
-	return lines;
+	return lines.concat(describeHolder(label));
 }
 
 function describeChange(total, whole, oldTotal, oldWhole) {

@@ -359,6 +359,8 @@ class PlainTree {
 
 	// Are siblings sorted by weight, heaviest first? Of nodes in drawing order.
 	hasSorted(nodes) {
+		if (nodes[nodes.length - 1] >= this.side.nrSortedNodes)
+			return false;
 		const depth = this.side.nodeDepth, weight = this.weight, before = []; // by depth: the sibling's
 		for (let i = 0; i < nodes.length; i++) {
 			const at = depth[nodes[i]], own = weight[nodes[i]];
@@ -668,11 +670,12 @@ function sumLines(side, rows, file) {
 			tally[key] += rows[key][i];
 	};
 	for (let i = 0; i < rows.nr; i++) {
-		for (let stack = rows.stack[i]; stack >= 0; stack = side.stackPrefix[stack]) {
+		const leaf = bareStack(side, rows.stack[i]);
+		for (let stack = leaf; stack >= 0; stack = side.stackPrefix[stack]) {
 			const frame = side.stackFrame[stack], line = side.frameLine[frame];
 			if (side.frameFile[frame] !== file + 1 || !line)
 				continue;
-			if (stack === rows.stack[i])
+			if (stack === leaf)
 				add(at(line).self, i);
 			if (stamp.get(line) !== i)
 				add(at(line).total, i);
