@@ -15,6 +15,7 @@
 #include "heap/heap_ring.h"
 #include "naming/naming.h"
 #include "patch/patch.h"
+#include "patch/span.h"
 #include "probe/prober.h"
 #include "profile/asked_names.h"
 #include "roster/attached.h"
@@ -38,9 +39,10 @@ static int add_all(struct naming *naming, const struct count_options *options, s
 {
 	int status = 0;
 
-	naming_set_within(naming, options->within);
-	if (options->spans)
-		naming_set_spans(naming, options->spans);
+	if (options->within)
+		naming_set_within(naming, options->within);
+	for (size_t i = 0; i < options->spans.nr; i++)
+		naming_add_span(naming, options->spans.values[i]);
 	for (size_t i = 0; i < options->functions.nr && status == 0; i++) {
 		status = naming_add_functions(naming, options->functions.values[i], err);
 		if (status < 0)
@@ -65,8 +67,12 @@ static int add_all(struct naming *naming, const struct count_options *options, s
 
 static int check_spans(const struct count_options *options, struct err *err)
 {
-	if (!options->spans)
+	if (!options->spans.nr)
 		return 0;
+	if (options->spans.nr > PATCH_SPANS_MAX)
+		return err_set(err, ERR_INVALID,
+			       "--spans: %zu functions are too many, %d can be timed at once",
+			       options->spans.nr, PATCH_SPANS_MAX);
 	if (options->within)
 		return err_set(err, ERR_INVALID, "--spans cannot be combined with --within");
 	if (!PATCH_HAS_SPANS)
@@ -132,7 +138,7 @@ int counting_new(const struct count_options *options, struct symbol_options symb
 								 .heap = heap,
 								 .max_places = options->max,
 								 .has_gate = options->within,
-								 .has_span = options->spans});
+								 .has_span = options->spans.nr});
 	*counting = made;
 	return 0;
 }

@@ -36,12 +36,12 @@ const struct option_row record_option_rows[] = {
 	 .argument = "FUNC",
 	 .offset = AT(count.within),
 	 .help = "sample and count only while a thread is inside of this function"},
-	{.type = OPTION_STRING,
+	{.type = OPTION_LIST,
 	 .name = "spans",
 	 .argument = "FUNC",
 	 .offset = AT(count.spans),
 	 .help = "time each call of this function: 'profc report --spans' shows how long they "
-		 "take"},
+		 "take; repeatable"},
 	RECORD_HOW_OPTION_ROWS(AT),
 	{.type = OPTION_FLAG,
 	 .name = "check-unwinder",
@@ -264,7 +264,7 @@ int record_options_joiners(const struct record_options *options, struct joiners 
 	if (status == 0 && options->count.within && !joiners_is_empty(joiners))
 		status = err_set(err, ERR_INVALID,
 				 "--within cannot be combined with --unit and --comm");
-	if (status == 0 && options->count.spans &&
+	if (status == 0 && options->count.spans.nr &&
 	    (options->keep.span_ns || options->keep.every.span_ns))
 		status = err_set(err, ERR_INVALID, "--spans cannot be combined with --%s",
 				 options->keep.span_ns ? "keep" : "push");

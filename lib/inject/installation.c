@@ -61,7 +61,8 @@ struct draft {
 	size_t nr_requests;
 	struct probe_gate *gate;		 /* NULL: there is none */
 	const struct heap_options *heap_options; /* or NULL */
-	bool has_heap_before, has_span;
+	bool has_heap_before;
+	uint32_t nr_spans; /* functions that are timed */
 	struct heap_draft heap;
 	struct region_plan plan;
 	size_t first_of_part[REGION_PARTS_MAX + 1]; /* indexes of requests */
@@ -98,7 +99,7 @@ static uint64_t code_room(const struct draft *draft, size_t first, size_t end)
 
 	for (size_t i = first; i < end; i++)
 		nr_bytes += probe_is_of_heap(&draft->requests[i]) ? HEAP_THUNK_ROOM_BYTES
-			    : draft->gate || draft->has_span	  ? GATED_ROOM_BYTES
+			    : draft->gate || draft->nr_spans	  ? GATED_ROOM_BYTES
 								  : THUNK_ROOM_BYTES;
 	return page_align(nr_bytes);
 }
@@ -223,7 +224,7 @@ static enum patch_outcome draw(struct draft *draft, struct probe_request *reques
 		return PATCH_UNLOADED;
 	if (differs_from_file(draft, request, bytes, nr))
 		return PATCH_DIFFERS_FROM_FILE;
-	if (draft->has_span && !counter->owners)
+	if (draft->nr_spans && !counter->owners)
 		return PATCH_NO_ROOM;
 	if (request->is_exit)
 		return nr < request->nr_bytes
@@ -278,8 +279,8 @@ static int check_gate(const struct draft *draft, struct err *err)
 
 		if (is_of_gate && request->outcome != PATCH_OK)
 			return err_set(err, ERR_INVALID, "%s: at a way %s: %s",
-				       draft->has_span
-					       ? "calls of the function of --spans cannot be timed"
+				       draft->nr_spans
+					       ? "calls of a function of --spans cannot be timed"
 					       : "calls inside of the function of --within cannot "
 						 "be counted",
 				       request->is_exit ? "out of it" : "into it",
@@ -324,7 +325,7 @@ static void draw_part(struct draft *draft, uint32_t part)
 		.missed = counters +
 			  region_counter_index(&plan->counters, REGION_MISSED) * sizeof(uint64_t),
 		.owners = plan->counters.nr_own ? &owners : NULL,
-		.span = region_span_offset(&plan->counters),
+		.nr_spans = plan->counters.nr_spans,
 		.id_at = counters +
 			 region_counter_index(&plan->counters, REGION_ID_AT) * sizeof(uint64_t),
 	};
@@ -345,6 +346,7 @@ static void draw_part(struct draft *draft, uint32_t part)
 		counter.address = counters + counter.offset;
 		counter.pass = request->pass;
 		counter.gate = &request->code->gate;
+		counter.span = region_span_offset(&plan->counters, request->gate);
 		if (overlaps_last(draft, request)) {
 			share_last(draft, request);
 			continue;
@@ -360,13 +362,17 @@ static void draw_part(struct draft *draft, uint32_t part)
 	draft->nr_code_bytes[part] = area.nr_bytes;
 }
 
-static bool has_pass(const struct draft *draft, enum patch_pass pass)
+static uint32_t nr_spans_of(const struct draft *draft)
 {
+	uint32_t nr = 0;
+
 	for (size_t i = 0; i < draft->nr_requests; i++) {
-		if (draft->requests[i].pass == pass)
-			return true;
+		const struct probe_request *request = &draft->requests[i];
+
+		if (request->pass == PATCH_SPAN_BEGIN || request->pass == PATCH_SPAN_LEAVE)
+			nr = (uint32_t)max_u64(nr, request->gate + UINT64_C(1));
 	}
-	return false;
+	return nr;
 }
 
 static bool counts_calls(const struct draft *draft)
@@ -422,8 +428,7 @@ static int draw_all(struct draft *draft, enum copies copies, struct err *err)
 				.gate = draft->gate,
 				.heap_options = draft->heap_options,
 				.has_heap_before = draft->has_heap_before,
-				.has_span = has_pass(draft, PATCH_SPAN_BEGIN) ||
-					    has_pass(draft, PATCH_SPAN_LEAVE),
+				.nr_spans = nr_spans_of(draft),
 				.trusts_files = draft->trusts_files,
 				.read_file = draft->read_file,
 				.memory = xcalloc(1, sizeof(*draft->memory)),
@@ -435,7 +440,7 @@ static int draw_all(struct draft *draft, enum copies copies, struct err *err)
 			       "calls inside of a function cannot be counted in process %d: its "
 			       "threads have no data of their own yet",
 			       (int)draft->access->pid);
-	if (draft->has_span && copies != COPIES_OF_OWNERS)
+	if (draft->nr_spans && copies != COPIES_OF_OWNERS)
 		return err_set(err, ERR_INVALID,
 			       "calls in process %d cannot be timed: its threads have no data of "
 			       "their own, or no memory is free near its code",
@@ -450,7 +455,7 @@ static int draw_all(struct draft *draft, enum copies copies, struct err *err)
 	plan->gate_bytes = draft->gate && !draft->gate->table ? GATE_BYTES : 0;
 	plan->counters = region_counters_for(draft->nr_requests, is_sharded,
 					     copies == COPIES_OF_OWNERS && counts_calls(draft),
-					     draft->has_span);
+					     draft->nr_spans);
 	plan->nr_patches = draft->nr_requests;
 	if (place_parts(draft, err) < 0)
 		return err->code;
@@ -463,7 +468,7 @@ static int draw_all(struct draft *draft, enum copies copies, struct err *err)
 	refuse_incomplete(draft);
 	if (!draft->nr_patches)
 		return err_set(err, ERR_EMPTY, "nothing can be counted");
-	return draft->gate || draft->has_span ? check_gate(draft, err) : 0;
+	return draft->gate || draft->nr_spans ? check_gate(draft, err) : 0;
 }
 
 static bool has_patch_in_sled(const struct draft *draft)
@@ -631,7 +636,7 @@ static enum apply_outcome apply(struct installation *installation,
 	}
 	if (installation->heap.shared)
 		heap_find_ids(&installation->heap, &stopped, access->memory);
-	if (installation->counters.has_span)
+	if (installation->counters.nr_spans)
 		note_id_at(installation, &stopped, access->memory);
 	if (PATCH_READS_THREAD_DATA && installation->counters.nr_shards > 1 &&
 	    !have_thread_data(&stopped)) {
@@ -741,19 +746,20 @@ uint64_t installation_count(const struct installation *installation, uint32_t co
 	return region_counter(&installation->region, &installation->counters, counter);
 }
 
-bool installation_span(const struct installation *installation, struct patch_span *span,
-		       uint64_t *nr_threads)
+uint32_t installation_nr_spans(const struct installation *installation)
 {
-	if (!installation->counters.has_span)
-		return false;
-	*nr_threads = region_span(&installation->region, &installation->counters, span);
-	return true;
+	return installation->counters.nr_spans;
 }
 
-void installation_forget_longest(const struct installation *installation)
+void installation_span(const struct installation *installation, uint32_t index,
+		       struct patch_span *span, uint64_t *nr_threads)
 {
-	if (installation->counters.has_span)
-		region_forget_longest(&installation->region, &installation->counters);
+	*nr_threads = region_span(&installation->region, &installation->counters, index, span);
+}
+
+void installation_forget_longest(const struct installation *installation, uint32_t index)
+{
+	region_forget_longest(&installation->region, &installation->counters, index);
 }
 
 uint64_t installation_nr_missed(const struct installation *installation)

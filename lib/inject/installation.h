@@ -51,13 +51,14 @@ void installation_free(struct installation *installation);
 /* Calls since the installation: exact, also after the end of the process. Any thread. */
 uint64_t installation_count(const struct installation *installation, uint32_t counter);
 /*
- * The calls of the function that is timed, by all threads, of which there were *nr_threads at most;
- * false: there is none. As exact as the counts. Any thread.
+ * How many functions are timed, at most, and the calls of one of them, by all threads, of which
+ * there were *nr_threads at most. As exact as the counts. Any thread.
  */
-bool installation_span(const struct installation *installation, struct patch_span *span,
-		       uint64_t *nr_threads);
+uint32_t installation_nr_spans(const struct installation *installation);
+void installation_span(const struct installation *installation, uint32_t index,
+		       struct patch_span *span, uint64_t *nr_threads);
 /* As region_forget_longest(). */
-void installation_forget_longest(const struct installation *installation);
+void installation_forget_longest(const struct installation *installation, uint32_t index);
 /*
  * How often a thread that entered the gate found no room in its table, or began a call that could
  * not be timed. Any thread.

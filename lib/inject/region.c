@@ -36,12 +36,12 @@
 #define COPY_LOG2_MIN 7
 
 struct region_counters region_counters_for(uint64_t nr, bool is_sharded, bool is_owned,
-					   bool has_span)
+					   uint32_t nr_spans)
 {
 	struct region_counters counters = {
-		.nr = nr, .nr_shards = is_sharded ? SHARDS : 1, .has_span = has_span};
+		.nr = nr, .nr_shards = is_sharded ? SHARDS : 1, .nr_spans = nr_spans};
 	uint64_t nr_bytes = (nr + REGION_COUNTER_COUNT) * sizeof(uint64_t) +
-			    (has_span ? sizeof(struct patch_span) : 0);
+			    nr_spans * sizeof(struct patch_span);
 
 	counters.shard_log2 = COPY_LOG2_MIN;
 	while (UINT64_C(1) << counters.shard_log2 < nr_bytes)
@@ -57,9 +57,10 @@ uint64_t region_counter_index(const struct region_counters *counters, enum regio
 	return counters->nr + which;
 }
 
-uint32_t region_span_offset(const struct region_counters *counters)
+uint32_t region_span_offset(const struct region_counters *counters, uint32_t index)
 {
-	return (uint32_t)((counters->nr + REGION_COUNTER_COUNT) * sizeof(uint64_t));
+	return (uint32_t)((counters->nr + REGION_COUNTER_COUNT) * sizeof(uint64_t) +
+			  index * sizeof(struct patch_span));
 }
 
 static uint64_t counters_bytes(const struct region_counters *counters)
@@ -643,19 +644,21 @@ void region_set_counter(const struct region *region, const struct region_counter
 }
 
 static void read_span(const struct region *region, const struct region_counters *counters,
-		      uint64_t copy, struct patch_span *span)
+		      uint64_t copy, uint32_t index, struct patch_span *span)
 {
 	uint64_t words[sizeof(*span) / sizeof(uint64_t)] = {0};
-	uint64_t first = region_span_offset(counters) / sizeof(uint64_t);
+	uint64_t first = region_span_offset(counters, index) / sizeof(uint64_t);
 
 	for (uint64_t i = 0; i < ARRAY_SIZE(words); i++)
 		words[i] = counter_in(region, counters, copy, first + i);
 	memcpy(span, words, sizeof(*span));
 }
 
-void region_forget_longest(const struct region *region, const struct region_counters *counters)
+void region_forget_longest(const struct region *region, const struct region_counters *counters,
+			   uint32_t index)
 {
-	const uint64_t at = region_span_offset(counters) + offsetof(struct patch_span, longest);
+	const uint64_t at =
+		region_span_offset(counters, index) + offsetof(struct patch_span, longest);
 	uint64_t nr = nr_used(region, counters);
 
 	for (uint64_t i = counters->nr_shards; i < nr; i++)
@@ -664,14 +667,14 @@ void region_forget_longest(const struct region *region, const struct region_coun
 }
 
 uint64_t region_span(const struct region *region, const struct region_counters *counters,
-		     struct patch_span *sum)
+		     uint32_t index, struct patch_span *sum)
 {
 	uint64_t nr = nr_used(region, counters);
 	struct patch_span span;
 
 	*sum = (struct patch_span){.nr_begun = 0};
 	for (uint64_t i = counters->nr_shards; i < nr; i++) {
-		read_span(region, counters, i, &span);
+		read_span(region, counters, i, index, &span);
 		sum->nr_begun += span.nr_begun;
 		sum->total += span.total;
 		for (size_t k = 0; k < PATCH_SPAN_LENGTHS; k++)

@@ -90,7 +90,7 @@ struct region_counters {
 	uint32_t nr_shards;  /* a power of two; 1: all threads share one copy */
 	uint32_t nr_own;     /* copies with an owner, after the shards */
 	uint32_t shard_log2; /* log2 of the bytes of a copy */
-	bool has_span;	     /* each copy ends with a struct patch_span */
+	uint32_t nr_spans;   /* each copy ends with so many of struct patch_span */
 };
 
 /* Counters that no probe has. */
@@ -101,13 +101,13 @@ enum region_counter {
 	REGION_COUNTER_COUNT,
 };
 
-/* Copies with a span need owners. */
+/* Copies with spans need owners. */
 struct region_counters region_counters_for(uint64_t nr, bool is_sharded, bool is_owned,
-					   bool has_span);
+					   uint32_t nr_spans);
 /* The place of such a counter in a copy. */
 uint64_t region_counter_index(const struct region_counters *counters, enum region_counter which);
-/* The offset of the span in a copy. */
-uint32_t region_span_offset(const struct region_counters *counters);
+/* The offset of a span in a copy. */
+uint32_t region_span_offset(const struct region_counters *counters, uint32_t index);
 
 struct region_owner region_own_identity(void);
 /* Read the owner from a memory file's name: REGION_NAME, then the owner. False: another name. */
@@ -175,10 +175,11 @@ uint64_t region_counter(const struct region *region, const struct region_counter
 void region_set_counter(const struct region *region, const struct region_counters *counters,
 			enum region_counter which, uint64_t value);
 /* From now on the longest of later calls. One that ends at this moment may stay. */
-void region_forget_longest(const struct region *region, const struct region_counters *counters);
+void region_forget_longest(const struct region *region, const struct region_counters *counters,
+			   uint32_t index);
 /* The calls of all threads: sums, and the longest one; and how many threads there were at most. */
 uint64_t region_span(const struct region *region, const struct region_counters *counters,
-		     struct patch_span *sum);
+		     uint32_t index, struct patch_span *sum);
 
 /*
  * A region that is found in a process, which may have written to it: is it of this version, and is

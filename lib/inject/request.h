@@ -52,6 +52,7 @@ struct probe_request {
 	enum patch_pass pass : 8;
 	bool is_call, is_exit; /* else an entry */
 	uint8_t exit_at;       /* is_exit: the offset of the way out, in nr_bytes */
+	uint8_t gate;	       /* PATCH_SPAN_*: the number of the function that is timed */
 };
 
 /* Does it replace a pointer? */

@@ -2,6 +2,7 @@
 /* The words of a user, which of them were found, and the names of what was found. */
 #include "naming/naming.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "elf/elf_image.h"
 #include "naming/naming_priv.h"
 #include "naming/wrappers.h"
+#include "patch/span.h"
 #include "probe/wanted.h"
 #include "symbol/functions.h"
 #include "symbol/kept_files.h"
@@ -93,6 +95,7 @@ void naming_free(struct naming *naming)
 	free(naming->is_found);
 	free(naming->has_module);
 	free(naming->calls);
+	free(naming->gates.at);
 	free(naming->nearest);
 	pool_functions_release(&naming->pools);
 	free(naming);
@@ -131,13 +134,15 @@ void naming_add_file(struct naming *naming, const char *path)
 
 void naming_set_within(struct naming *naming, const char *function)
 {
-	naming->gate.name = function;
+	ARRAY_GROW(naming->gates.at, naming->gates.nr, naming->gates.cap);
+	naming->gates.at[naming->gates.nr++] = (struct gate_wanted){.name = function};
 }
 
-void naming_set_spans(struct naming *naming, const char *function)
+void naming_add_span(struct naming *naming, const char *function)
 {
-	naming->gate.name = function;
-	naming->gate.is_timed = true;
+	assert(naming->gates.nr < PATCH_SPANS_MAX);
+	naming_set_within(naming, function);
+	naming->gates.are_timed = true;
 }
 
 void naming_add_allocators(struct naming *naming)
@@ -160,7 +165,7 @@ int naming_add_pools(struct naming *naming, const char *text, struct err *err)
 bool naming_is_empty(const struct naming *naming)
 {
 	return !naming->nr_patterns && !naming->nr_calls && !naming->wants_allocators &&
-	       !naming->wants_wrappers && !naming->gate.is_timed;
+	       !naming->wants_wrappers && !naming->gates.are_timed;
 }
 
 bool naming_asks(const void *context, const char *name)
@@ -172,7 +177,11 @@ bool naming_asks(const void *context, const char *name)
 		    regexec(&naming->patterns[i].function, name, 0, NULL, 0) == 0)
 			return true;
 	}
-	return naming->gate.name && strcmp(naming->gate.name, name) == 0;
+	for (size_t i = 0; i < naming->gates.nr; i++) {
+		if (strcmp(naming->gates.at[i].name, name) == 0)
+			return true;
+	}
+	return false;
 }
 
 static void hint_at_others(const struct naming *naming, const char *command, struct err *err)
@@ -186,15 +195,20 @@ static void hint_at_others(const struct naming *naming, const char *command, str
 
 static int check_timed(const struct naming *naming, const char *command, struct err *err)
 {
-	if (!naming->gate.is_timed || naming->gate.is_found)
-		return 0;
-	if (naming->gate.nr_inlined)
-		return err_set(err, ERR_NOT_FOUND,
-			       "--spans: '%s' is inlined everywhere, in %u places",
-			       naming->gate.name, naming->gate.nr_inlined);
-	err_set(err, ERR_NOT_FOUND, "--spans: no function is named '%s'", naming->gate.name);
-	hint_at_others(naming, command, err);
-	return ERR_NOT_FOUND;
+	for (size_t i = 0; naming->gates.are_timed && i < naming->gates.nr; i++) {
+		const struct gate_wanted *gate = &naming->gates.at[i];
+
+		if (gate->is_found)
+			continue;
+		if (gate->nr_inlined)
+			return err_set(err, ERR_NOT_FOUND,
+				       "--spans: '%s' is inlined everywhere, in %u places",
+				       gate->name, gate->nr_inlined);
+		err_set(err, ERR_NOT_FOUND, "--spans: no function is named '%s'", gate->name);
+		hint_at_others(naming, command, err);
+		return ERR_NOT_FOUND;
+	}
+	return 0;
 }
 
 static int check_pools(const struct naming *naming, const char *command, struct err *err)

@@ -28,8 +28,11 @@ int naming_add_calls(struct naming *naming, const char *text, struct err *err);
 void naming_add_file(struct naming *naming, const char *path);
 /* Add all paths into and out of a function of that name. */
 void naming_set_within(struct naming *naming, const char *function);
-/* Likewise, but calls of the function are timed; there must be one. */
-void naming_set_spans(struct naming *naming, const char *function);
+/*
+ * Likewise, but calls of the function are timed; there must be one. At most PATCH_SPANS_MAX of
+ * these, and not with naming_set_within().
+ */
+void naming_add_span(struct naming *naming, const char *function);
 /* Add the functions of allocators, to record allocations. */
 void naming_add_allocators(struct naming *naming);
 /* Add the functions of C libraries that make a system call each. */

@@ -28,9 +28,15 @@ struct calls_wanted {
 
 /* A function inside of which calls count, or whose calls are timed. */
 struct gate_wanted {
-	const char *name; /* NULL: there is none */
-	bool is_timed, is_found;
+	const char *name;
+	bool is_found;
 	unsigned int nr_inlined; /* places where it is inlined, as far as it was not found */
+};
+
+struct gates_wanted {
+	struct gate_wanted *at; /* owned */
+	size_t nr, cap;
+	bool are_timed; /* several then, each alone */
 };
 
 struct naming {
@@ -41,7 +47,7 @@ struct naming {
 	size_t nr_patterns, cap_patterns, cap_found, cap_modules;
 	struct calls_wanted *calls; /* owned */
 	size_t nr_calls, cap_calls;
-	struct gate_wanted gate;
+	struct gates_wanted gates;
 	char *nearest; /* owned: a name similar to a pattern that was not found; or NULL */
 	size_t nr_files;
 	bool wants_allocators, has_allocator;

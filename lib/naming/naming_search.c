@@ -362,16 +362,19 @@ static void find_calls(struct search *search, struct calls_wanted *calls)
 }
 
 /* Returns how many functions there are of this name, with their parts. */
-static size_t want_named(const struct search *search, const char *name, enum wanted_kind whole)
+static size_t want_named(const struct search *search, const char *name, enum wanted_kind whole,
+			 uint8_t gate)
 {
 	const struct symbol_function **found;
 	size_t nr;
 
 	found = symbol_functions_called(search->functions, name, &nr);
-	for (size_t i = 0; i < nr; i++)
+	for (size_t i = 0; i < nr; i++) {
 		wanted_add(search->wanted,
 			   found[i]->kind == SYMBOL_FUNCTION_WHOLE ? whole : WANTED_GATE_PART,
 			   found[i]->start, found[i]->end - found[i]->start, name);
+		search->wanted->places[search->wanted->nr_places - 1].gate = gate;
+	}
 	free(found);
 	return nr;
 }
@@ -566,7 +569,7 @@ static bool is_of_interest(const struct naming *naming, const char *path)
 		if (function_pattern_takes_module(&naming->patterns[i], path))
 			return true;
 	}
-	return naming->nr_calls > 0 || naming->gate.name || naming->wants_allocators ||
+	return naming->nr_calls > 0 || naming->gates.nr > 0 || naming->wants_allocators ||
 	       naming->wants_wrappers;
 }
 
@@ -574,7 +577,7 @@ static bool is_of_interest(const struct naming *naming, const char *path)
  */
 static bool wants_names(const struct naming *naming)
 {
-	return naming->nr_patterns > 0 || naming->nr_calls > 0 || naming->gate.name ||
+	return naming->nr_patterns > 0 || naming->nr_calls > 0 || naming->gates.nr > 0 ||
 	       naming->wants_wrappers || naming->pools.nr > 0;
 }
 
@@ -598,19 +601,26 @@ static bool has_nameless(const struct wanted *wanted)
 	return false;
 }
 
-static void find_gate(const struct search *search)
+static void find_gate(const struct search *search, uint8_t index)
 {
-	struct naming *naming = search->naming;
+	struct gate_wanted *gate = &search->naming->gates.at[index];
 
-	if (want_named(search, naming->gate.name, WANTED_GATE_ENTRY) > 0) {
-		naming->gate.is_found = true;
-	} else if (naming->gate.is_timed) {
-		if (!naming->gate.nr_inlined)
-			naming->gate.nr_inlined = nr_inlined_only(search, naming->gate.name);
-		note_nearest(search, naming->gate.name);
+	if (want_named(search, gate->name, WANTED_GATE_ENTRY, index) > 0) {
+		gate->is_found = true;
+	} else if (search->naming->gates.are_timed) {
+		if (!gate->nr_inlined)
+			gate->nr_inlined = nr_inlined_only(search, gate->name);
+		note_nearest(search, gate->name);
 	}
+}
+
+static void find_gates(const struct search *search)
+{
+	for (size_t i = 0; i < search->naming->gates.nr; i++)
+		find_gate(search, (uint8_t)i);
 	/* C++ calls this when an exception is caught, and frames are gone. */
-	want_named(search, "__cxa_begin_catch", WANTED_GATE_NOTICE);
+	if (search->naming->gates.nr)
+		want_named(search, "__cxa_begin_catch", WANTED_GATE_NOTICE, 0);
 }
 
 static void find_all(struct search *search)
@@ -627,8 +637,7 @@ static void find_all(struct search *search)
 		find_pattern(search, i);
 	for (size_t i = 0; i < naming->nr_calls; i++)
 		find_calls(search, &naming->calls[i]);
-	if (naming->gate.name)
-		find_gate(search);
+	find_gates(search);
 	if (naming->wants_allocators || search->wanted->nr_places)
 		find_cpython_pools(search);
 	if (search->wanted->nr_places)

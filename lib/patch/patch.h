@@ -125,8 +125,9 @@ enum patch_pass {
 	PATCH_LEAVE,	    /* not counted: a thread that entered here, or deeper, is outside */
 	/* Each pass counts; calls of the gate are timed, which needs owners (span.h): */
 	PATCH_SPAN_BEGIN,
-	PATCH_SPAN_END,	  /* not counted */
-	PATCH_SPAN_LEAVE, /* likewise: the end of a call that entered here, or deeper, is missed */
+	PATCH_SPAN_END, /* not counted */
+	/* likewise: of all gates, the ends of calls that entered here, or deeper, are missed */
+	PATCH_SPAN_LEAVE,
 };
 
 /* The copies of all counters with owners, of a process and of the children that it forks. */
@@ -170,7 +171,8 @@ struct patch_counter {
 	const struct patch_gate *gate;
 	const struct patch_owners *owners; /* NULL: shards are all copies; there are several */
 	/* PATCH_SPAN_*: */
-	uint32_t span;	/* offset of struct patch_span in a copy */
+	uint32_t span; /* offset of the gate's struct patch_span in a copy; LEAVE: of the first, */
+	uint32_t nr_spans; /* of so many */
 	uint64_t id_at; /* of a word with the offset of a thread's id in its data; 0: not known */
 };
 

@@ -10,6 +10,9 @@
 
 #include <stdint.h>
 
+/* So many functions are timed at most: each copy has a struct patch_span for each. */
+#define PATCH_SPANS_MAX 16
+
 /* Lengths in cycles: each below 16 by itself, then eight for each power of two. */
 #define PATCH_SPAN_LENGTHS 496
 

@@ -106,36 +106,18 @@ void maker_put_span_begin(struct maker *maker, const struct patch_counter *count
 	maker_put_pop(maker, PUSHED);
 }
 
-/*
- * Saves registers, and sets rax to the span of a thread that leaves a call. At jumps[0] and
- * jumps[1] are long jumps of others.
- */
-static void put_if_ends(struct maker *maker, const struct patch_counter *counter, size_t jumps[2])
+/* A conditional jump in its long form, to the place of a later long_jump_to_here(). */
+static size_t put_long_jump(struct maker *maker, uint8_t opcode)
 {
-	const struct patch_owners *owners = counter->owners;
-
-	maker_put_push(maker, PUSHED);
-	maker_put_thread(maker, RAX);
-	maker_put_number(maker, owners->table_word, owners->nr_copies);
-	put(maker, "\x0f\x82\0\0\0\0", 6); /* jb */
-	jumps[0] = maker->nr_bytes;
-	put_find_copy(maker, counter);
-	put_find_span(maker, counter);
-	put_at(maker, "\x48\x8b\x50", AT(place)); /* mov place(%rax),%rdx */
-	put(maker, "\x48\xff\xca", 3);		  /* dec %rdx: nothing is above no place */
-	put(maker, "\x48\x39\xca", 3);		  /* cmp %rcx,%rdx */
-	put(maker, "\x0f\x83\0\0\0\0", 6);	  /* jae */
-	jumps[1] = maker->nr_bytes;
+	put(maker, (const uint8_t[]){0x0f, (uint8_t)(opcode + 0x10), 0, 0, 0, 0}, 6);
+	return maker->nr_bytes;
 }
 
-static void put_end(struct maker *maker, const size_t jumps[2])
+static void long_jump_to_here(struct maker *maker, size_t from)
 {
-	for (size_t i = 0; i < 2; i++) {
-		int32_t distance = (int32_t)(maker->nr_bytes - jumps[i]);
+	int32_t distance = (int32_t)(maker->nr_bytes - from);
 
-		memcpy(maker->bytes + jumps[i] - sizeof(distance), &distance, sizeof(distance));
-	}
-	maker_put_pop(maker, PUSHED);
+	memcpy(maker->bytes + from - sizeof(distance), &distance, sizeof(distance));
 }
 
 /* rdx is the span, rax the length of its longest call up to now, which stays. */
@@ -172,9 +154,19 @@ static void put_length(struct maker *maker)
 /* `place` is cleared last: until then calls of signal handlers are part of this one. */
 void maker_put_span_end(struct maker *maker, const struct patch_counter *counter)
 {
-	size_t jumps[2], forward, shorter;
+	const struct patch_owners *owners = counter->owners;
+	size_t without, further, forward, shorter;
 
-	put_if_ends(maker, counter, jumps);
+	maker_put_push(maker, PUSHED);
+	maker_put_thread(maker, RAX);
+	maker_put_number(maker, owners->table_word, owners->nr_copies);
+	without = put_long_jump(maker, JB);
+	put_find_copy(maker, counter);
+	put_find_span(maker, counter);
+	put_at(maker, "\x48\x8b\x50", AT(place)); /* mov place(%rax),%rdx */
+	put(maker, "\x48\xff\xca", 3);		  /* dec %rdx: nothing is above no place */
+	put(maker, "\x48\x39\xca", 3);		  /* cmp %rcx,%rdx */
+	further = put_long_jump(maker, JAE);
 	put_time(maker);
 	put_at(maker, "\x48\x2b\x41", AT(begin)); /* sub begin(%rcx),%rax */
 	forward = put_short_jump(maker, JAE);
@@ -189,17 +181,37 @@ void maker_put_span_end(struct maker *maker, const struct patch_counter *counter
 	put_length(maker);
 	put(maker, "\x31\xc9", 2);		  /* xor %ecx,%ecx */
 	put_at(maker, "\x48\x89\x4a", AT(place)); /* mov %rcx,place(%rdx) */
-	put_end(maker, jumps);
+	long_jump_to_here(maker, without);
+	long_jump_to_here(maker, further);
+	maker_put_pop(maker, PUSHED);
 }
 
+/* A place of 0 is below all, and stays. */
 void maker_put_span_leave(struct maker *maker, const struct patch_counter *counter)
 {
-	size_t jumps[2];
+	const uint32_t nr_bytes = sizeof(struct patch_span);
+	size_t without, next, further;
 
-	put_if_ends(maker, counter, jumps);
-	put(maker, "\x31\xc9", 2);		  /* xor %ecx,%ecx */
-	put_at(maker, "\x48\x89\x48", AT(place)); /* mov %rcx,place(%rax) */
-	put_end(maker, jumps);
+	maker_put_push(maker, PUSHED);
+	maker_put_thread(maker, RAX);
+	maker_put_number(maker, counter->owners->table_word, counter->owners->nr_copies);
+	without = put_short_jump(maker, JB);
+	put_find_copy(maker, counter);
+	put_find_span(maker, counter);
+	put(maker, "\xba", 1); /* mov $nr,%edx */
+	put(maker, &counter->nr_spans, sizeof(counter->nr_spans));
+	next = maker->nr_bytes;
+	put_at(maker, "\x48\x39\x48", AT(place)); /* cmp %rcx,place(%rax) */
+	further = put_short_jump(maker, JA);
+	put_at(maker, "\x48\xc7\x40", AT(place)); /* movq $0,place(%rax) */
+	put(maker, "\0\0\0", 4);
+	jump_to_here(maker, further);
+	put(maker, "\x48\x05", 2); /* add $nr_bytes,%rax */
+	put(maker, &nr_bytes, sizeof(nr_bytes));
+	put(maker, "\xff\xca", 2); /* dec %edx */
+	put_jump_back(maker, JNE, next);
+	jump_to_here(maker, without);
+	maker_put_pop(maker, PUSHED);
 }
 
 #endif

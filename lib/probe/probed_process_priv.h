@@ -52,7 +52,8 @@ struct probed {
 	bool is_told;	    /* its refusals are in the profile */
 	/* Totals of allocations: when counting began or was resumed, and counted before that. */
 	struct heap_totals heap_base, heap_counted;
-	struct timed_calls *timed; /* owned; NULL: no calls are timed */
+	struct timed_calls *timed; /* owned: one for each function that is timed */
+	uint32_t nr_timed;
 };
 
 /*

@@ -544,10 +544,12 @@ static void set_counting_calls(struct prober *prober, struct probed *probed, boo
 		probed->from_ns = max_u64(probed->from_ns, now_ns);
 		probed->is_from_start = false;
 	}
-	if (probed->timed && is_counting)
-		timed_calls_skip(probed->timed, probed->installation);
-	else if (probed->timed)
-		timed_calls_keep(probed->timed, probed->installation);
+	for (uint32_t i = 0; i < probed->nr_timed; i++) {
+		if (is_counting)
+			timed_calls_skip(&probed->timed[i], probed->installation);
+		else
+			timed_calls_keep(&probed->timed[i], probed->installation);
+	}
 	for (size_t i = 0; i < probed->nr_places; i++) {
 		struct counted_place *place = &probed->places[i];
 

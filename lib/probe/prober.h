@@ -43,7 +43,7 @@ struct prober_options {
 	void *context;
 	size_t max_places; /* a process with more is refused */
 	bool has_gate;	   /* calls count only inside of the gate that `find` adds */
-	bool has_span;	   /* or these calls of the gate itself are timed; never with has_gate */
+	bool has_span;	   /* or calls of the gates themselves are timed; never with has_gate */
 	struct heap_options heap; /* set if allocations are wanted */
 };
 

@@ -195,7 +195,7 @@ void prober_file_search(struct prober *prober, struct prober_file *file)
 		return;
 	file->is_searched = true;
 	prober->options.find(prober->options.context, &known, &file->wanted);
-	wanted_watch_gate(&file->wanted, file->image, prober->options.has_span);
+	wanted_watch_gates(&file->wanted, file->image, prober->options.has_span);
 	wanted_sort(&file->wanted);
 	if (file->wanted.nr_places)
 		search(file);

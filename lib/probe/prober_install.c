@@ -242,6 +242,7 @@ static void gather(const struct prober *prober, struct gathered *gathered,
 			.is_call = place->kind == WANTED_CALL,
 			.is_exit = place->kind == WANTED_GATE_EXIT,
 			.exit_at = place->exit_at,
+			.gate = place->gate,
 			.pass = pass_wanted(prober, place),
 			.heap = place->heap ? add_heap(gathered, place, mapping, known) : NULL,
 			.number = (uint32_t)i,
@@ -440,8 +441,8 @@ static void catch_up(const struct prober *prober, struct probed *probed,
 	struct heap_ring *heap =
 		probed->installation ? installation_heap(probed->installation) : NULL;
 
-	if (before.calls && !prober->counting.calls && probed->timed)
-		timed_calls_keep(probed->timed, probed->installation);
+	for (uint32_t i = 0; before.calls && !prober->counting.calls && i < probed->nr_timed; i++)
+		timed_calls_keep(&probed->timed[i], probed->installation);
 	for (size_t i = 0; before.calls && !prober->counting.calls && i < probed->nr_places; i++) {
 		struct counted_place *place = &probed->places[i];
 
@@ -465,8 +466,8 @@ static void keep(struct prober *prober, struct probed_process *process, struct g
 		.nr_places = gathered->nr,
 		.from_ns = clock_monotonic_ns(),
 		.is_from_start = is_from_start,
-		.timed = timed_calls_new(installation),
 	};
+	timed_calls_init(&process->probed[process->nr_probed - 1]);
 	catch_up(prober, &process->probed[process->nr_probed - 1], before);
 	/* The options may have changed since. */
 	if (installation)

@@ -160,19 +160,21 @@ static void add_refusal(struct publishing *publishing, const struct probed_proce
 }
 
 /* The function that is timed, or the first of several with its name. */
-static const struct counted_place *timed_place(const struct probed *probed)
+static const struct counted_place *timed_place(const struct probed *probed, uint32_t index)
 {
 	for (size_t i = 0; i < probed->nr_places; i++) {
 		const struct wanted_place *wanted = probed->places[i].wanted;
 
-		if (wanted->kind == WANTED_GATE_ENTRY || wanted->is_gate_entry)
+		if ((wanted->kind == WANTED_GATE_ENTRY || wanted->is_gate_entry) &&
+		    wanted->gate == index)
 			return &probed->places[i];
 	}
 	return NULL;
 }
 
 static bool add_span(struct publishing *publishing, const struct probed_process *process,
-		     struct probed *probed, const struct counted_place *place)
+		     const struct probed *probed, struct timed_calls *timed,
+		     const struct counted_place *place)
 {
 	struct profile *profile = publishing->profile;
 	struct profile_span row = {
@@ -182,19 +184,19 @@ static bool add_span(struct publishing *publishing, const struct probed_process 
 									     publishing->start_ns),
 	};
 
-	if (probed->timed->row != NO_ROW)
+	if (timed->row != NO_ROW)
 		return true;
 	if (!frame_of(publishing, place->file, place->wanted->address, true, &row.where))
 		return false;
-	probed->timed->row = profile_add_span(profile, &row);
+	timed->row = profile_add_span(profile, &row);
 	return true;
 }
 
 static void publish_span(struct publishing *publishing, const struct probed_process *process,
-			 struct probed *probed)
+			 struct probed *probed, struct timed_calls *timed)
 {
 	struct prober_sums *sums = &publishing->prober->sums;
-	const struct counted_place *place = timed_place(probed);
+	const struct counted_place *place = timed_place(probed, timed->index);
 	uint64_t to_ns = process->is_gone ? process->gone_ns : publishing->now_ns;
 	const struct timed_calls_told told = {
 		.profile = publishing->profile,
@@ -206,10 +208,10 @@ static void publish_span(struct publishing *publishing, const struct probed_proc
 		.is_gone = process->is_gone,
 	};
 
-	if (!place || !add_span(publishing, process, probed, place) ||
-	    timed_calls_tell(probed->timed, probed->installation, &told) || probed->timed->is_told)
+	if (!place || !add_span(publishing, process, probed, timed, place) ||
+	    timed_calls_tell(timed, probed->installation, &told) || timed->is_told)
 		return;
-	probed->timed->is_told = true;
+	timed->is_told = true;
 	add_refusal(publishing, process, prober_name_of(publishing->prober, place),
 		    place->file->path,
 		    "the process has written to the times of its calls: timed until then");
@@ -432,8 +434,8 @@ static void publish_process(struct publishing *publishing, struct probed_process
 		struct probed *probed = &process->probed[i];
 
 		tell_refusals(publishing, process, probed);
-		if (probed->timed)
-			publish_span(publishing, process, probed);
+		for (uint32_t k = 0; k < probed->nr_timed; k++)
+			publish_span(publishing, process, probed, &probed->timed[k]);
 		for (size_t k = 0; k < probed->nr_places; k++) {
 			struct counted_place *place = &probed->places[k];
 

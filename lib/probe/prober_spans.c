@@ -12,17 +12,16 @@
 /* Deeper nested children of a process are not looked for. */
 #define GENERATIONS_MAX 64
 
-struct timed_calls *timed_calls_new(const struct installation *installation)
+void timed_calls_init(struct probed *probed)
 {
-	struct patch_span span;
-	struct timed_calls *timed;
-	uint64_t nr_threads;
+	uint32_t nr = probed->installation ? installation_nr_spans(probed->installation) : 0;
 
-	if (!installation || !installation_span(installation, &span, &nr_threads))
-		return NULL;
-	timed = xcalloc(1, sizeof(*timed));
-	timed->row = NO_ROW;
-	return timed;
+	probed->timed = nr ? xcalloc(nr, sizeof(*probed->timed)) : NULL;
+	probed->nr_timed = nr;
+	for (uint32_t i = 0; i < nr; i++) {
+		probed->timed[i].index = i;
+		probed->timed[i].row = NO_ROW;
+	}
 }
 
 static void add_difference(struct patch_span *sum, const struct patch_span *now,
@@ -42,7 +41,7 @@ void timed_calls_keep(struct timed_calls *timed, const struct installation *inst
 	struct patch_span now;
 	uint64_t nr_threads;
 
-	installation_span(installation, &now, &nr_threads);
+	installation_span(installation, timed->index, &now, &nr_threads);
 	add_difference(&timed->kept, &now, &timed->last);
 	timed->last = now;
 }
@@ -51,8 +50,8 @@ void timed_calls_skip(struct timed_calls *timed, const struct installation *inst
 {
 	uint64_t nr_threads;
 
-	installation_forget_longest(installation);
-	installation_span(installation, &timed->last, &nr_threads);
+	installation_forget_longest(installation, timed->index);
+	installation_span(installation, timed->index, &timed->last, &nr_threads);
 	timed->longest = 0;
 }
 
@@ -192,7 +191,7 @@ bool timed_calls_tell(struct timed_calls *timed, const struct installation *inst
 		return true;
 	scale.ns_per_cycle = (double)(scale.now.ns - scale.begun->ns) / (double)elapsed;
 	if (told->is_counting) {
-		installation_span(installation, &now, &nr_threads);
+		installation_span(installation, timed->index, &now, &nr_threads);
 		if (!is_possible(timed, &now, nr_threads, elapsed, told->believed)) {
 			timed->is_spoilt = true;
 			return false;

@@ -11,10 +11,12 @@
 struct believed;
 struct heap_moment;
 struct installation;
+struct probed;
 struct profile;
 
-/* The timed calls of an installation: how far they are in the profile. */
+/* The timed calls of a function, in an installation: how far they are in the profile. */
 struct timed_calls {
+	uint32_t index;		/* of the installation's spans */
 	uint32_t row;		/* in profile.spans, or NO_ROW */
 	struct patch_span last; /* as last read */
 	struct patch_span kept; /* counted before that, and not in the profile yet */
@@ -24,8 +26,8 @@ struct timed_calls {
 	bool is_spoilt, is_told; /* is_told: for the caller's use */
 };
 
-/* NULL: the installation has none. */
-struct timed_calls *timed_calls_new(const struct installation *installation);
+/* Sets probed->timed. */
+void timed_calls_init(struct probed *probed);
 
 /* All calls up to now are to be counted; or none of them. */
 void timed_calls_keep(struct timed_calls *timed, const struct installation *installation);

@@ -141,9 +141,15 @@ static size_t read_image(const void *context, uint64_t address, void *out, size_
 	return elf_image_read(context, address, out, nr_bytes);
 }
 
-static bool is_of_gate(const struct wanted_place *place)
+/* Is it of a gate's code? */
+static bool is_of_code(const struct wanted_place *place)
 {
 	return place->kind == WANTED_GATE_ENTRY || place->kind == WANTED_GATE_PART;
+}
+
+static bool is_of_gate(const struct wanted_place *place, uint8_t gate)
+{
+	return is_of_code(place) && place->gate == gate;
 }
 
 static void release_place(struct wanted_place *place)
@@ -153,14 +159,14 @@ static void release_place(struct wanted_place *place)
 }
 
 /* Drops parts of the gate, which are no places for a probe; or all of the gate. */
-static void drop_gate(struct wanted *wanted, bool only_parts)
+static void drop_gate(struct wanted *wanted, uint8_t gate, bool only_parts)
 {
 	size_t nr = 0;
 
 	for (size_t i = 0; i < wanted->nr_places; i++) {
 		struct wanted_place *place = &wanted->places[i];
 
-		if (is_of_gate(place) && (!only_parts || place->kind == WANTED_GATE_PART))
+		if (is_of_gate(place, gate) && (!only_parts || place->kind == WANTED_GATE_PART))
 			release_place(place);
 		else
 			wanted->places[nr++] = *place;
@@ -169,22 +175,24 @@ static void drop_gate(struct wanted *wanted, bool only_parts)
 }
 
 static void add_exits(struct wanted *wanted, const struct gate_search *search,
-		      const struct gate_exits *exits)
+		      const struct gate_exits *exits, uint8_t gate)
 {
-	wanted->gate_parts = xcalloc(search->nr, sizeof(*wanted->gate_parts));
-	wanted->nr_gate_parts = search->nr;
+	size_t nr = wanted->nr_gate_parts + search->nr;
+
+	wanted->gate_parts = xrealloc_array(wanted->gate_parts, nr, sizeof(*wanted->gate_parts));
 	for (size_t i = 0; i < search->nr; i++)
-		wanted->gate_parts[i] = (struct patch_gate_part){.start = search->code[i].start,
-								 .end = search->code[i].end};
+		wanted->gate_parts[wanted->nr_gate_parts++] = (struct patch_gate_part){
+			.start = search->code[i].start, .end = search->code[i].end};
 	for (size_t i = 0; i < exits->nr; i++) {
 		wanted_add(wanted, WANTED_GATE_EXIT, exits->at[i].address, exits->at[i].nr_bytes,
 			   "");
 		wanted->places[wanted->nr_places - 1].exit_at = exits->at[i].exit_at;
+		wanted->places[wanted->nr_places - 1].gate = gate;
 	}
 }
 
 /* The caller frees the bytes of the code. */
-static size_t read_gate(const struct wanted *wanted, const struct elf_image *image,
+static size_t read_gate(const struct wanted *wanted, const struct elf_image *image, uint8_t gate,
 			struct gate_code *code)
 {
 	size_t nr = 0;
@@ -194,7 +202,7 @@ static size_t read_gate(const struct wanted *wanted, const struct elf_image *ima
 		size_t nr_bytes = place->nr_bytes + PADDING_BYTES;
 		uint8_t *bytes;
 
-		if (!is_of_gate(place))
+		if (!is_of_gate(place, gate))
 			continue;
 		bytes = alloc_bounded(nr_bytes, 1, GATE_BYTES_MAX);
 		code[nr++] = (struct gate_code){
@@ -209,19 +217,21 @@ static size_t read_gate(const struct wanted *wanted, const struct elf_image *ima
 	return nr;
 }
 
-static const char *name_of_gate(const struct wanted *wanted)
+static const char *name_of_gate(const struct wanted *wanted, uint8_t gate)
 {
 	for (size_t i = 0; i < wanted->nr_places; i++) {
-		if (is_of_gate(&wanted->places[i]))
+		if (is_of_gate(&wanted->places[i], gate))
 			return wanted->places[i].name;
 	}
 	return "";
 }
 
-void wanted_watch_gate(struct wanted *wanted, const struct elf_image *image, bool is_timed)
+/* Nothing happens if the file has none of its code. */
+static void watch_gate(struct wanted *wanted, const struct elf_image *image, uint8_t gate,
+		       bool is_timed)
 {
 	struct gate_code *code = xcalloc(wanted->nr_places + 1, sizeof(*code));
-	size_t nr = read_gate(wanted, image, code);
+	size_t nr = read_gate(wanted, image, gate, code);
 	struct gate_exits exits = {.nr = 0};
 	const struct gate_search search = {.code = code,
 					   .nr = nr,
@@ -229,20 +239,32 @@ void wanted_watch_gate(struct wanted *wanted, const struct elf_image *image, boo
 					   .nr_starts = wanted->nr_starts,
 					   .read = read_image,
 					   .context = image};
-	const char *why = gate_exits_find(&search, &exits);
+	const char *why = nr ? gate_exits_find(&search, &exits) : NULL;
 
-	if (why)
+	if (why && !wanted->gate_refusal)
 		wanted->gate_refusal = xasprintf(is_timed ? "calls of %s cannot be timed: %s"
 							  : "calls inside of %s cannot be counted: "
 							    "%s",
-						 name_of_gate(wanted), why);
-	else
-		add_exits(wanted, &search, &exits);
-	drop_gate(wanted, !why);
+						 name_of_gate(wanted, gate), why);
+	if (nr && !why)
+		add_exits(wanted, &search, &exits, gate);
+	drop_gate(wanted, gate, !why);
 	for (size_t i = 0; i < nr; i++)
 		free((void *)(uintptr_t)code[i].bytes);
 	free(code);
 	gate_exits_release(&exits);
+}
+
+void wanted_watch_gates(struct wanted *wanted, const struct elf_image *image, bool are_timed)
+{
+	unsigned int nr = 0;
+
+	for (size_t i = 0; i < wanted->nr_places; i++) {
+		if (is_of_code(&wanted->places[i]) && wanted->places[i].gate >= nr)
+			nr = wanted->places[i].gate + 1;
+	}
+	for (unsigned int i = 0; i < nr; i++)
+		watch_gate(wanted, image, (uint8_t)i, are_timed);
 }
 
 static int compare_places(const void *a, const void *b)
@@ -253,6 +275,8 @@ static int compare_places(const void *a, const void *b)
 		return left->address < right->address ? -1 : 1;
 	if (left->kind != right->kind)
 		return (int)left->kind - (int)right->kind;
+	if (left->gate != right->gate) /* code with two names is of the first */
+		return (int)left->gate - (int)right->gate;
 	if (!left->heap || !right->heap)
 		return 0;
 	/* If a user has also named an allocator's function, the user's form wins. */
@@ -271,6 +295,16 @@ static bool is_rising(const struct wanted *wanted)
 	return true;
 }
 
+/* A place that is counted may be the entry of a gate, too. */
+static void note_gate(struct wanted_place *place, const struct wanted_place *other)
+{
+	if (other->kind != WANTED_GATE_ENTRY || place->kind == WANTED_GATE_ENTRY ||
+	    place->is_gate_entry)
+		return;
+	place->is_gate_entry = true;
+	place->gate = other->gate;
+}
+
 void wanted_sort(struct wanted *wanted)
 {
 	size_t nr = 0;
@@ -286,7 +320,7 @@ void wanted_sort(struct wanted *wanted)
 			wanted->places[nr++] = wanted->places[i];
 			continue;
 		}
-		last->is_gate_entry |= wanted->places[i].kind == WANTED_GATE_ENTRY;
+		note_gate(last, &wanted->places[i]);
 		release_place(&wanted->places[i]);
 	}
 	wanted->nr_places = nr;

@@ -56,6 +56,7 @@ struct wanted_place {
 	/* WANTED_ENTRY: tail_calls_has() was asked, as it is called; and the answer. */
 	bool is_decoded, has_tail_call;
 	uint8_t exit_at; /* WANTED_GATE_EXIT: offset of the way out from `address` */
+	uint8_t gate;	 /* the number of its gate, if it is of one: of several each is alone */
 };
 
 /* A function of the file. There may be 100,000: it is small. */
@@ -79,7 +80,7 @@ struct wanted {
 	size_t nr_functions, cap_functions;
 	struct wanted_refusal *refusals;
 	size_t nr_refusals, cap_refusals;
-	struct patch_gate_part *gate_parts; /* set by wanted_watch_gate(), if there are ways out */
+	struct patch_gate_part *gate_parts; /* set by wanted_watch_gates(), if there are ways out */
 	size_t nr_gate_parts;
 	char *gate_refusal; /* for the user: why it is no gate; or NULL */
 };
@@ -110,11 +111,12 @@ void wanted_add_function(struct wanted *wanted, uint64_t start, uint64_t end, bo
 bool wanted_is_function(const struct wanted *wanted, uint64_t address);
 void wanted_refuse(struct wanted *wanted, const char *name, const char *reason);
 /*
- * Call this once all places and starts are added. It adds the ways out of the gate, which is all of
- * WANTED_GATE_ENTRY and WANTED_GATE_PART. If one cannot be watched, gate_refusal says so, and the
- * gate is dropped. `is_timed`: its calls were to be timed, rather than others to be counted in it.
+ * Call this once all places and starts are added. It adds the ways out of each gate, which is all
+ * of WANTED_GATE_ENTRY and WANTED_GATE_PART with its number. If one cannot be watched, gate_refusal
+ * says so, and that gate is dropped. `are_timed`: their calls were to be timed, rather than others
+ * to be counted in the one gate.
  */
-void wanted_watch_gate(struct wanted *wanted, const struct elf_image *image, bool is_timed);
+void wanted_watch_gates(struct wanted *wanted, const struct elf_image *image, bool are_timed);
 /* Was the place asked for, and is it counted? */
 bool wanted_is_counted(const struct wanted_place *place);
 /*

@@ -14,6 +14,9 @@
 #include "view/paragraph.h"
 #include "view/table.h"
 
+/* Of lengths: one column, or row, for each doubling. */
+#define DOUBLINGS 64
+
 /* The calls of a function in a process. */
 struct calls {
 	const struct profile_span *span;
@@ -58,6 +61,16 @@ static void join_lengths(struct calls *calls)
 	calls->nr_lengths = nr;
 }
 
+/* The slowest in total first. */
+static int compare_calls(const void *left, const void *right)
+{
+	const struct calls *a = left, *b = right;
+
+	if (a->total_ns != b->total_ns)
+		return a->total_ns < b->total_ns ? 1 : -1;
+	return (a->span > b->span) - (a->span < b->span);
+}
+
 static struct all_calls gather(const struct profile *profile)
 {
 	const struct profile_spans *spans = &profile->spans;
@@ -82,6 +95,7 @@ static struct all_calls gather(const struct profile *profile)
 	}
 	for (size_t i = 0; i < all.nr; i++)
 		join_lengths(&all.at[i]);
+	qsort(all.at, all.nr, sizeof(*all.at), compare_calls);
 	return all;
 }
 
@@ -160,10 +174,59 @@ static void add_time(struct table *table, const struct view *view, double ns, st
 	add_cell(table, STYLE_PLAIN, text);
 }
 
+/* Calls of each doubling of the length in ns. */
+static void count_doublings(const struct calls *calls, uint64_t nr[DOUBLINGS])
+{
+	for (size_t i = 0; i < calls->nr_lengths; i++) {
+		const struct profile_span_length *row = &calls->lengths[i];
+		uint64_t middle_ns = row->least_ns + (row->end_ns - row->least_ns) / 2;
+
+		nr[63 - __builtin_clzll(middle_ns | 1)] += row->nr;
+	}
+}
+
+/* Those from first on, before end, have calls of some function. */
+struct doublings {
+	unsigned int first, end;
+};
+
+static struct doublings doublings_of(const struct all_calls *all)
+{
+	struct doublings range = {0, 0};
+	uint64_t nr[DOUBLINGS] = {0};
+
+	for (size_t i = 0; i < all->nr; i++)
+		count_doublings(&all->at[i], nr);
+	for (unsigned int i = 0; i < DOUBLINGS; i++) {
+		if (!nr[i])
+			continue;
+		range.first = range.end ? range.first : i;
+		range.end = i + 1;
+	}
+	return range;
+}
+
+/* By the number of digits of their number in the binary system: few long calls are seen, too. */
+static void append_sparkline(struct buf *text, const struct calls *calls, struct doublings range)
+{
+	static const char *const heights[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+	uint64_t nr[DOUBLINGS] = {0}, most = 1;
+
+	count_doublings(calls, nr);
+	for (unsigned int i = range.first; i < range.end; i++)
+		most = max_u64(most, nr[i]);
+	for (unsigned int i = range.first; i < range.end; i++) {
+		unsigned int digits = nr[i] ? 64 - (unsigned int)__builtin_clzll(nr[i]) : 0;
+		unsigned int most_digits = 64 - (unsigned int)__builtin_clzll(most);
+
+		buf_append_str(text, heights[(digits * 8 + most_digits - 1) / most_digits]);
+	}
+}
+
 static const double percents[] = {50, 90, 99, 99.9};
 
 static void add_row(struct table *table, const struct profile *profile, const struct view *view,
-		    const struct calls *calls)
+		    const struct calls *calls, struct doublings range)
 {
 	const struct profile_process *process = &profile->processes[calls->span->process];
 	const struct profile_span_sum *longest = &calls->longest;
@@ -171,6 +234,7 @@ static void add_row(struct table *table, const struct profile *profile, const st
 
 	append_count(&text, calls->nr_ended);
 	add_cell(table, STYLE_PLAIN, &text);
+	add_time(table, view, (double)calls->total_ns, &text);
 	add_time(table, view, mean_ns(calls), &text);
 	for (size_t i = 0; i < ARRAY_SIZE(percents); i++)
 		add_time(table, view, percentile_ns(calls, percents[i]), &text);
@@ -181,6 +245,8 @@ static void add_row(struct table *table, const struct profile *profile, const st
 	if (longest->longest_ns && longest->longest_thread < profile->nr_threads)
 		buf_printf(&text, "%s (%d)", thread_name(profile, calls),
 			   (int)profile->threads[longest->longest_thread].tid);
+	add_cell(table, STYLE_DIM, &text);
+	append_sparkline(&text, calls, range);
 	add_cell(table, STYLE_DIM, &text);
 	table_add(table, STYLE_PLAIN, name_of(profile, calls));
 	buf_printf(&text, "%s (%d)", profile_str(profile, process->name), (int)process->pid);
@@ -207,27 +273,67 @@ static void print_note(const struct all_calls *all, const struct view *view, str
 	buf_release(&note);
 }
 
+#define BAR_COLUMNS 40
+
+static void print_lengths(const struct calls *calls, struct doublings range,
+			  const struct view *view, struct sink *sink)
+{
+	static const struct table_column columns[] = {
+		{.header = "from", .right = true},
+		{.header = "calls", .right = true},
+		{.header = ""},
+	};
+	struct table *table = table_new(columns, ARRAY_SIZE(columns));
+	uint64_t nr[DOUBLINGS] = {0}, most = 1;
+	struct buf text = {0};
+
+	count_doublings(calls, nr);
+	for (unsigned int i = range.first; i < range.end; i++)
+		most = max_u64(most, nr[i]);
+	for (unsigned int i = range.first; i < range.end; i++) {
+		double columns_of_bar = (double)nr[i] / (double)most * BAR_COLUMNS;
+
+		add_time(table, view, (double)(UINT64_C(1) << i), &text);
+		append_count(&text, nr[i]);
+		add_cell(table, STYLE_PLAIN, &text);
+		for (double k = 0.5; k < columns_of_bar; k += 1)
+			buf_append_str(&text, "█");
+		if (nr[i] && !text.nr_bytes)
+			buf_append_str(&text, "▏");
+		add_cell(table, STYLE_DIM, &text);
+	}
+	sink_str(sink, "\n");
+	table_print(table, view, sink);
+	table_free(table);
+	buf_release(&text);
+}
+
 void spans_print_text(const struct profile *profile, const struct view *view, struct sink *sink)
 {
 	static const struct table_column columns[] = {
 		{.header = "calls", .right = true},
+		{.header = "total", .right = true, .drop = 2},
 		{.header = "mean", .right = true},
 		{.header = "p50", .right = true},
-		{.header = "p90", .right = true, .drop = 5},
+		{.header = "p90", .right = true, .drop = 6},
 		{.header = "p99", .right = true},
-		{.header = "p99.9", .right = true, .drop = 4},
+		{.header = "p99.9", .right = true, .drop = 5},
 		{.header = "longest", .right = true},
-		{.header = "at", .right = true, .drop = 3},
-		{.header = "thread", .flexible = true, .min_columns = 8, .drop = 2, .share = 1},
+		{.header = "at", .right = true, .drop = 4},
+		{.header = "thread", .flexible = true, .min_columns = 8, .drop = 7, .share = 1},
+		{.header = "lengths", .drop = 3},
 		{.header = "function", .flexible = true, .cut = CUT_MIDDLE, .kept_columns = 20},
-		{.header = "process", .flexible = true, .min_columns = 8, .drop = 6, .share = 1},
+		{.header = "process", .flexible = true, .min_columns = 8, .drop = 8, .share = 1},
 	};
 	struct table *table = table_new(columns, ARRAY_SIZE(columns));
 	struct all_calls all = gather(profile);
+	struct doublings range = doublings_of(&all);
 
 	for (size_t i = 0; i < all.nr; i++)
-		add_row(table, profile, view, &all.at[i]);
+		add_row(table, profile, view, &all.at[i], range);
 	table_print(table, view, sink);
+	if (all.nr == 1)
+		print_lengths(&all.at[0], range, view, sink);
 	print_note(&all, view, sink);
 	table_free(table);
 	release(&all);

@@ -9,8 +9,9 @@ struct profile;
 struct sink;
 
 /*
- * A row for each process in which calls of a function were timed: how many, how long they took in
- * the mean and by percentiles, and the longest. Below it how many had no end. The profile has some.
+ * A row for each function and process of which calls were timed, by their total: how many, how long
+ * they took in the mean and by percentiles, and the longest. If there is one, its lengths; then how
+ * many calls had no end. The profile has some.
  */
 void spans_print_text(const struct profile *profile, const struct view *view, struct sink *sink);
 /* JSON of all this, with the number of calls of each length. */

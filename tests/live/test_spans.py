@@ -86,6 +86,27 @@ class Spans(LiveCase):
         self.assert_times(said, row)
         self.assertEqual(row["not_ended"], 4)
 
+    def test_several_functions(self):
+        program = build(*PROGRAM)
+        recording = record(
+            self.directory, [program, "parts", "2", "4000"],
+            "--spans", "look_up", "--spans", "run", "--spans", "handle_request",
+        )
+        rows = spans_of(recording)
+        said = recording.said[0]
+        # The slowest in total first: the threads, their requests, and parts of these.
+        self.assertEqual([row["function"] for row in rows], ["run", "handle_request", "look_up"])
+        self.assertEqual([row["calls"] for row in rows], [2, 8000, 16000])
+        self.assertEqual([row["not_ended"] for row in rows], [0, 0, 0])
+        self.assert_times(said, rows[1])
+        text = profc("report", "-i", recording.path, "--spans", "--color", "never").stdout
+        self.assertRegex(text, r"(?s) run\n.* handle_request\n.* look_up\n")
+
+    def test_too_many_functions(self):
+        names = [word for i in range(17) for word in ("--spans", f"f{i}")]
+        done = profc("record", "-o", self.path("none"), *names, "--", "true", status=2)
+        self.assertIn("--spans: 17 functions are too many, 16 can be timed at once", done.stderr)
+
     def test_attached_to(self):
         program = build(*PROGRAM)
         with Running([program, "mixed", "2", "20000", "wait"]) as running:

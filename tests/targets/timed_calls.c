@@ -7,7 +7,8 @@
  *	timed_calls WAY THREADS CALLS [wait]
  *
  * WAY is one of: mixed (most calls are short, few long), recursion, jumps (every other call is left
- * by longjmp()), ends (each thread ends within its last call), short (nothing but calls).
+ * by longjmp()), ends (each thread ends within its last call), short (nothing but calls), parts
+ * (as mixed, but each calls look_up() twice).
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -55,6 +56,13 @@ static void spin(uint64_t cycles)
 		;
 }
 
+/* A part of each, twice. */
+__attribute__((noinline, noclone)) void look_up(uint64_t key)
+{
+	spin(50);
+	settings.sink += key;
+}
+
 __attribute__((noinline, noclone)) void handle_request(struct thread *thread, int depth)
 {
 	uint64_t cycles = 200;
@@ -72,6 +80,10 @@ __attribute__((noinline, noclone)) void handle_request(struct thread *thread, in
 		longjmp(thread->back, 1);
 	if (depth == 99)
 		pthread_exit(NULL);
+	if (strcmp(settings.way, "parts") == 0) {
+		look_up(cycles);
+		look_up(thread->random);
+	}
 	settings.sink += cycles;
 }
 

@@ -19,8 +19,7 @@ static int set_up(void **state)
 
 	*plan = (struct region_plan){.nr_patches = 2,
 				     .nr_parts = 1,
-				     .counters =
-					     region_counters_for(NR_COUNTERS, false, false, false),
+				     .counters = region_counters_for(NR_COUNTERS, false, false, 0),
 				     .parts = {{.code_bytes = 4096}},
 				     .has_heap = true};
 	region_plan_data(plan);
@@ -81,9 +80,9 @@ TEST_WITH(const struct fixture *fixture, region, parts_may_be_header_then_code_t
 /* Copies are a multiple of two cache lines apart, and few where they are large. */
 TEST(region, copies_with_an_owner_take_bounded_memory)
 {
-	const struct region_counters few = region_counters_for(3, true, true, false);
-	const struct region_counters many = region_counters_for(100000, true, true, false);
-	const struct region_counters most = region_counters_for(20000000, true, true, false);
+	const struct region_counters few = region_counters_for(3, true, true, 0);
+	const struct region_counters many = region_counters_for(100000, true, true, 0);
+	const struct region_counters most = region_counters_for(20000000, true, true, 0);
 
 	assert_int_equal(few.nr_own, PATCH_OWN_COPIES_MAX);
 	assert_int_equal(few.shard_log2, 7);
@@ -98,7 +97,7 @@ TEST(region, copies_with_an_owner_take_bounded_memory)
 TEST(region, counts_of_claimed_copies_are_summed)
 {
 	struct region_plan plan = {.nr_parts = 1,
-				   .counters = region_counters_for(3, true, true, false),
+				   .counters = region_counters_for(3, true, true, 0),
 				   .parts = {{.code_bytes = 4096}}};
 	struct region region = {.header = {.nr_parts = 1}};
 	const struct region_counters *counters = &plan.counters;

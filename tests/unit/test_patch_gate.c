@@ -224,6 +224,7 @@ extern const uint8_t gate_pieces[], gate_pieces_end[], g_leaf[], g_other[], g_ga
 #define PATCHES_MAX 16
 #define MISSED	    2 /* indices of counters */
 #define SPAN	    4
+#define SPANS	    2
 #define NR_SHARDS   2
 #define SHARD_LOG2  13
 #define FIRST_WORD  128
@@ -268,6 +269,7 @@ static struct patch_counter counter_of(enum patch_pass pass, size_t index)
 		.pass = pass,
 		.owners = bench.is_owned ? &bench.owners : NULL,
 		.span = SPAN * sizeof(uint64_t),
+		.nr_spans = SPANS,
 		.id_at = (uint64_t)(uintptr_t)&bench.counters[5],
 	};
 }
@@ -617,12 +619,18 @@ TEST(span, a_call_without_an_end_is_not_long)
 	assert_int_equal(span->nr_begun, 3);
 	assert_int_equal(nr_ended(span), 2);
 	assert_true(span->longest < clock_now() / 2);
-	/* By an exception, which leaf notices. */
-	span->place = (uint64_t)(uintptr_t)&regs - (1 << 16);
+	/* By an exception, which leaf notices: all functions are left. */
+	span->place = span[1].place = (uint64_t)(uintptr_t)&regs - (1 << 16);
 	regs = regs_of(g_leaf, 0);
 	gate_call(&regs);
 	assert_int_equal(span->place, 0);
+	assert_int_equal(span[1].place, 0);
 	assert_int_equal(nr_ended(span), 2);
+	/* A call that began further up goes on. */
+	span[1].place = (uint64_t)(uintptr_t)&regs + (1 << 16);
+	regs = regs_of(g_leaf, 0);
+	gate_call(&regs);
+	assert_int_equal(span[1].place, (uint64_t)(uintptr_t)&regs + (1 << 16));
 	tear_down();
 }
 
