@@ -18,6 +18,7 @@
 #include "patch/span.h"
 #include "probe/prober.h"
 #include "profile/asked_names.h"
+#include "profile/span_limit.h"
 #include "roster/attached.h"
 #include "symbol/kept_files.h"
 #include "symbol/symbol.h"
@@ -31,9 +32,33 @@ struct counting {
 	struct naming *naming;	 /* owned */
 	struct prober *prober;	 /* owned */
 	struct kept_files *kept; /* owned: open after the search; or NULL */
-	struct err trouble;	 /* of counting_launch() */
+	struct span_limit spans[PATCH_SPANS_MAX];
+	struct err trouble; /* of counting_launch() */
 	bool is_removed;
 };
+
+/* The functions to be timed, and which of their calls are slow. */
+static int add_spans(struct counting *counting, const struct count_options *options,
+		     uint64_t slow_ns[PATCH_SPANS_MAX], struct err *err)
+{
+	for (size_t i = 0; i < options->spans.nr; i++) {
+		struct span_limit *limit = &counting->spans[i];
+		int status = span_limit_parse(options->spans.values[i], limit, err);
+
+		if (status == 0 && limit->percent > 0)
+			status = err_set(err, ERR_INVALID,
+					 "'%s': a time is wanted, as %s>10ms; without one the "
+					 "longest calls are slow",
+					 options->spans.values[i], limit->function);
+		if (status < 0) {
+			err_prefix(err, "--spans");
+			return status;
+		}
+		slow_ns[i] = limit->least_ns;
+		naming_add_span(counting->naming, limit->function);
+	}
+	return 0;
+}
 
 static int add_all(struct naming *naming, const struct count_options *options, struct err *err)
 {
@@ -41,8 +66,6 @@ static int add_all(struct naming *naming, const struct count_options *options, s
 
 	if (options->within)
 		naming_set_within(naming, options->within);
-	for (size_t i = 0; i < options->spans.nr; i++)
-		naming_add_span(naming, options->spans.values[i]);
 	for (size_t i = 0; i < options->functions.nr && status == 0; i++) {
 		status = naming_add_functions(naming, options->functions.values[i], err);
 		if (status < 0)
@@ -103,6 +126,24 @@ static void return_large_memory(void)
 #endif
 }
 
+static struct prober *new_prober(const struct counting *counting,
+				 const struct count_options *options,
+				 const struct heap_options *heap,
+				 const uint64_t slow_ns[PATCH_SPANS_MAX])
+{
+	struct prober_options made = {.find = naming_find,
+				      .name = naming_name,
+				      .forget = naming_forget,
+				      .context = counting->naming,
+				      .heap = *heap,
+				      .max_places = options->max,
+				      .has_gate = options->within,
+				      .has_span = options->spans.nr};
+
+	memcpy(made.slow_ns, slow_ns, sizeof(made.slow_ns));
+	return prober_new(&made);
+}
+
 int counting_new(const struct count_options *options, struct symbol_options symbols,
 		 bool keeps_files, struct counting **counting, struct err *err)
 {
@@ -112,6 +153,7 @@ int counting_new(const struct count_options *options, struct symbol_options symb
 					     .free_stacks = options->free_stacks,
 					     .reachable = options->reachable};
 	struct heap_options heap;
+	uint64_t slow_ns[PATCH_SPANS_MAX] = {0};
 	int status;
 
 	*counting = NULL;
@@ -124,6 +166,8 @@ int counting_new(const struct count_options *options, struct symbol_options symb
 	made->naming = naming_new(&symbols);
 	status = add_all(made->naming, options, err);
 	if (status == 0)
+		status = add_spans(made, options, slow_ns, err);
+	if (status == 0)
 		status = heap_request_read(&request, &heap, err);
 	if (status == 0 && heap_options_are_set(&heap))
 		naming_add_allocators(made->naming);
@@ -131,14 +175,7 @@ int counting_new(const struct count_options *options, struct symbol_options symb
 		counting_free(made);
 		return status == 0 && options->no_cpu ? refuse_nothing(err) : status;
 	}
-	made->prober = prober_new(&(const struct prober_options){.find = naming_find,
-								 .name = naming_name,
-								 .forget = naming_forget,
-								 .context = made->naming,
-								 .heap = heap,
-								 .max_places = options->max,
-								 .has_gate = options->within,
-								 .has_span = options->spans.nr});
+	made->prober = new_prober(made, options, &heap, slow_ns);
 	*counting = made;
 	return 0;
 }
@@ -149,6 +186,8 @@ void counting_free(struct counting *counting)
 		return;
 	prober_free(counting->prober);
 	naming_free(counting->naming);
+	for (size_t i = 0; i < PATCH_SPANS_MAX; i++)
+		span_limit_release(&counting->spans[i]);
 	kept_files_free(counting->kept);
 	free(counting);
 }

@@ -337,7 +337,8 @@ static void draw_part(struct draft *draft, uint32_t part)
 	draft->owners_at = owners.table_word - area.address;
 	memcpy(area.bytes + area.nr_bytes, heads, sizeof(heads));
 	area.nr_bytes += sizeof(heads);
-	if (counter.owners && !patch_stub(&owners, &counter, &area))
+	if (counter.owners && (!patch_stub(&owners, &counter, &area) ||
+			       (draft->nr_spans && !patch_slow_stub(&owners, &counter, &area))))
 		counter.owners = NULL; /* as on a processor without one */
 	for (size_t i = draft->first_of_part[part]; i < draft->first_of_part[part + 1]; i++) {
 		struct probe_request *request = &draft->requests[i];
@@ -347,6 +348,7 @@ static void draw_part(struct draft *draft, uint32_t part)
 		counter.pass = request->pass;
 		counter.gate = &request->code->gate;
 		counter.span = region_span_offset(&plan->counters, request->gate);
+		counter.slow = region_plan_slow(plan, part, request->gate);
 		if (overlaps_last(draft, request)) {
 			share_last(draft, request);
 			continue;
@@ -755,6 +757,11 @@ void installation_span(const struct installation *installation, uint32_t index,
 		       struct patch_span *span, uint64_t *nr_threads)
 {
 	*nr_threads = region_span(&installation->region, &installation->counters, index, span);
+}
+
+struct patch_slow *installation_slow(const struct installation *installation, uint32_t index)
+{
+	return region_slow(&installation->region, &installation->counters, index);
 }
 
 void installation_forget_longest(const struct installation *installation, uint32_t index)

@@ -14,6 +14,7 @@ struct target_memory;
 struct err;
 struct heap_options;
 struct heap_ring;
+struct patch_slow;
 struct patch_span;
 struct probe_access;
 struct probe_cost;
@@ -57,6 +58,8 @@ uint64_t installation_count(const struct installation *installation, uint32_t co
 uint32_t installation_nr_spans(const struct installation *installation);
 void installation_span(const struct installation *installation, uint32_t index,
 		       struct patch_span *span, uint64_t *nr_threads);
+/* As region_slow(): shared with the process, also after its end. */
+struct patch_slow *installation_slow(const struct installation *installation, uint32_t index);
 /* As region_forget_longest(). */
 void installation_forget_longest(const struct installation *installation, uint32_t index);
 /*

@@ -68,6 +68,12 @@ static uint64_t counters_bytes(const struct region_counters *counters)
 	return (uint64_t)(counters->nr_shards + counters->nr_own) << counters->shard_log2;
 }
 
+/* The offset in the data of the slow calls of a function. */
+static uint64_t slow_offset(const struct region_counters *counters, uint32_t index)
+{
+	return page_align(counters_bytes(counters)) + index * sizeof(struct patch_slow);
+}
+
 void region_plan_data(struct region_plan *plan)
 {
 	uint64_t code_offset;
@@ -75,7 +81,7 @@ void region_plan_data(struct region_plan *plan)
 	plan->patches_offset = page_align(sizeof(struct region_header));
 	plan->head_bytes =
 		page_align(plan->patches_offset + plan->nr_patches * sizeof(struct patch));
-	plan->data_bytes = page_align(counters_bytes(&plan->counters));
+	plan->data_bytes = page_align(slow_offset(&plan->counters, plan->counters.nr_spans));
 	plan->heap_offset = 0;
 	if (plan->has_heap) {
 		plan->heap_offset =
@@ -105,6 +111,11 @@ uint64_t region_plan_counters(const struct region_plan *plan, uint32_t part)
 uint64_t region_plan_counters_end(const struct region_plan *plan, uint32_t part)
 {
 	return region_plan_counters(plan, part) + counters_bytes(&plan->counters);
+}
+
+uint64_t region_plan_slow(const struct region_plan *plan, uint32_t part, uint32_t index)
+{
+	return region_plan_counters(plan, part) + slow_offset(&plan->counters, index);
 }
 
 static uint64_t code_of(const struct region_part *part, uint64_t head_bytes, uint64_t data_bytes)
@@ -664,6 +675,12 @@ void region_forget_longest(const struct region *region, const struct region_coun
 	for (uint64_t i = counters->nr_shards; i < nr; i++)
 		atomic_store_explicit(word_of(region, counters, i, at / sizeof(uint64_t)), 0,
 				      memory_order_relaxed);
+}
+
+struct patch_slow *region_slow(const struct region *region, const struct region_counters *counters,
+			       uint32_t index)
+{
+	return (struct patch_slow *)(void *)(region->data + slow_offset(counters, index));
 }
 
 uint64_t region_span(const struct region *region, const struct region_counters *counters,

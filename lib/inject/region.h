@@ -12,6 +12,7 @@
 struct target_memory;
 struct err;
 struct heap_shared;
+struct patch_slow;
 struct patch_span;
 struct remote;
 struct stopped;
@@ -24,7 +25,7 @@ struct stopped;
  * has given up rights cannot change it for its parent. With its header a later profc can remove
  * probes that were left behind:
  *
- *	counters | all | heap	the data: mapped read-write
+ *	counters | slow calls | all | heap	the data: mapped read-write
  *	header | patches	sealed: mapped before the data
  *	code of part 0 | ...	sealed: each mapped after the data, to be executed
  *	table of a gate		private and writable, after the code of part 0
@@ -134,6 +135,8 @@ void region_plan_data(struct region_plan *plan);
  */
 uint64_t region_plan_counters(const struct region_plan *plan, uint32_t part);
 uint64_t region_plan_counters_end(const struct region_plan *plan, uint32_t part);
+/* That of the slow calls of a function. */
+uint64_t region_plan_slow(const struct region_plan *plan, uint32_t part, uint32_t index);
 uint64_t region_plan_heap(const struct region_plan *plan, uint32_t part);
 uint64_t region_plan_code(const struct region_plan *plan, uint32_t part);
 /* The address of a part's code in the process. */
@@ -177,6 +180,9 @@ void region_set_counter(const struct region *region, const struct region_counter
 /* From now on the longest of later calls. One that ends at this moment may stay. */
 void region_forget_longest(const struct region *region, const struct region_counters *counters,
 			   uint32_t index);
+/* The slow calls of a function: the process may write anything there. Borrowed. */
+struct patch_slow *region_slow(const struct region *region, const struct region_counters *counters,
+			       uint32_t index);
 /* The calls of all threads: sums, and the longest one; and how many threads there were at most. */
 uint64_t region_span(const struct region *region, const struct region_counters *counters,
 		     uint32_t index, struct patch_span *sum);

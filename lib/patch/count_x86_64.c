@@ -120,8 +120,12 @@ void maker_put_way_to_stub(struct maker *maker)
 	memcpy(maker->bytes + maker->to_stub_at - sizeof(distance), &distance, sizeof(distance));
 	patch->stub_from = (uint8_t)maker->nr_bytes;
 	assert(patch->nr_steps < PATCH_MAX_STEPS);
-	patch->steps[patch->nr_steps] = patch->steps[0];
+	patch->steps[patch->nr_steps] = patch->steps[maker->stub_step];
 	patch->steps[patch->nr_steps++].offset = patch->stub_from;
+	if (maker->stub_rcx) {
+		put(maker, "\x48\x8d\x0d", 3); /* lea stub_rcx(%rip),%rcx */
+		put_displacement(maker, maker->stub_rcx);
+	}
 	put(maker, "\x48\x8d\x05", 3); /* lea counted_at(%rip),%rax */
 	put_displacement(maker, patch->thunk + patch->counted_at);
 	put(maker, "\xe9", 1); /* jmp stub */
@@ -169,14 +173,35 @@ static void put_claim(struct maker *maker, const struct patch_owners *owners, si
 	put(maker, "\x48\x89\x0a", 3);			       /* mov %rcx,(%rdx) */
 }
 
+void maker_put_stub_begin(struct maker *maker)
+{
+	put(maker, "\x48\x8d\x64\x24\x80", 5); /* lea -128(%rsp),%rsp */
+	assert(maker->nr_bytes == PUSHED_FROM);
+	put(maker, "\x51\x52", 2); /* push %rcx; push %rdx */
+}
+
+void maker_put_stub_end(struct maker *maker)
+{
+	put(maker, "\x5a\x59", 2);	   /* pop %rdx; pop %rcx */
+	put(maker, "\x48\x83\xec\x80", 4); /* sub $-128,%rsp */
+	put(maker, "\xff\xe0", 2);	   /* jmp *%rax */
+}
+
+bool maker_finish_stub(const struct maker *maker, struct code_area *area)
+{
+	if (maker->is_out_of_reach || maker->nr_bytes > area->cap_bytes - area->nr_bytes)
+		return false;
+	memcpy(area->bytes + area->nr_bytes, maker->bytes, maker->nr_bytes);
+	area->nr_bytes += maker->nr_bytes;
+	return true;
+}
+
 /* rax is where to return to: the last four bytes before it are the counter's offset in a copy. */
 static void put_stub(struct maker *maker, const struct patch_counter *counter)
 {
 	size_t ends[4];
 
-	put(maker, "\x48\x8d\x64\x24\x80", 5); /* lea -128(%rsp),%rsp */
-	assert(maker->nr_bytes == PUSHED_FROM);
-	put(maker, "\x51\x52", 2); /* push %rcx; push %rdx */
+	maker_put_stub_begin(maker);
 	maker_put_thread(maker, RCX);
 	put_claim(maker, counter->owners, ends);
 	for (size_t i = 0; i < 4; i++)
@@ -185,9 +210,7 @@ static void put_stub(struct maker *maker, const struct patch_counter *counter)
 	put_find_shard(maker, counter, RCX);
 	put(maker, "\x48\x63\x50\xfc", 4);     /* movslq -4(%rax),%rdx */
 	put(maker, "\xf0\x48\xff\x04\x11", 5); /* lock incq (%rcx,%rdx) */
-	put(maker, "\x5a\x59", 2);	       /* pop %rdx; pop %rcx */
-	put(maker, "\x48\x83\xec\x80", 4);     /* sub $-128,%rsp */
-	put(maker, "\xff\xe0", 2);	       /* jmp *%rax */
+	maker_put_stub_end(maker);
 }
 
 bool patch_stub(struct patch_owners *owners, const struct patch_counter *counter,
@@ -196,10 +219,8 @@ bool patch_stub(struct patch_owners *owners, const struct patch_counter *counter
 	struct maker maker = {.patch = {.thunk = area->address + area->nr_bytes}};
 
 	put_stub(&maker, counter);
-	if (maker.is_out_of_reach || maker.nr_bytes > area->cap_bytes - area->nr_bytes)
+	if (!maker_finish_stub(&maker, area))
 		return false;
-	memcpy(area->bytes + area->nr_bytes, maker.bytes, maker.nr_bytes);
-	area->nr_bytes += maker.nr_bytes;
 	owners->stub = maker.patch.thunk;
 	owners->nr_stub_bytes = (uint8_t)maker.nr_bytes;
 	return true;

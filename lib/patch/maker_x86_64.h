@@ -22,7 +22,9 @@ struct maker {
 	uint8_t bytes[THUNK_MAX_BYTES];
 	size_t nr_bytes;
 	size_t entry;	   /* offset of the instruction to which the jump at the function leads */
-	size_t to_stub_at; /* after the jump to where the thunk goes to its stub, if it has one */
+	size_t to_stub_at; /* after the jump to where the thunk goes to its stub, if it has one, */
+	size_t stub_step;  /* in this one of its steps; */
+	uint64_t stub_rcx; /* and rcx has this address there; 0: it is not changed */
 	bool is_out_of_reach; /* a target is further than 2 GiB away */
 };
 
@@ -104,6 +106,12 @@ void maker_put_way_to_stub(struct maker *maker);
 void maker_put_span_begin(struct maker *maker, const struct patch_counter *counter);
 void maker_put_span_end(struct maker *maker, const struct patch_counter *counter);
 void maker_put_span_leave(struct maker *maker, const struct patch_counter *counter);
+
+/* A stub saves registers below the red zone, rcx at 8(%rsp) and rdx at (%rsp); rax is its link. */
+void maker_put_stub_begin(struct maker *maker);
+void maker_put_stub_end(struct maker *maker);
+/* False: there is no room in the area for it. */
+bool maker_finish_stub(const struct maker *maker, struct code_area *area);
 
 /* Save rax, or the first `nr` of rax, rcx and rdx; and restore them. */
 void maker_put_push(struct maker *maker, uint8_t nr);

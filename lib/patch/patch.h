@@ -141,6 +141,9 @@ struct patch_owners {
 	/* set by patch_stub() */
 	uint64_t stub;
 	uint8_t nr_stub_bytes;
+	/* set by patch_slow_stub() */
+	uint8_t nr_slow_stub_bytes;
+	uint64_t slow_stub;
 };
 
 /* All code of the gate. Borrowed. */
@@ -174,6 +177,7 @@ struct patch_counter {
 	uint32_t span; /* offset of the gate's struct patch_span in a copy; LEAVE: of the first, */
 	uint32_t nr_spans; /* of so many */
 	uint64_t id_at; /* of a word with the offset of a thread's id in its data; 0: not known */
+	uint64_t slow;	/* END: of the gate's struct patch_slow */
 };
 
 /*
@@ -183,6 +187,13 @@ struct patch_counter {
  */
 bool patch_stub(struct patch_owners *owners, const struct patch_counter *counter,
 		struct code_area *area);
+
+/*
+ * Likewise code that notes a call which is the longest of its thread, or slow; for PATCH_SPAN_END,
+ * and where there are spans.
+ */
+bool patch_slow_stub(struct patch_owners *owners, const struct patch_counter *counter,
+		     struct code_area *area);
 
 struct patch_function {
 	uint64_t address;

@@ -385,6 +385,12 @@ bool patch_stub(struct patch_owners *owners, const struct patch_counter *counter
 	return false;
 }
 
+bool patch_slow_stub(struct patch_owners *owners, const struct patch_counter *counter,
+		     struct code_area *area)
+{
+	return patch_stub(owners, counter, area);
+}
+
 bool patch_is_in_stub(const struct patch *patch, uint64_t pc, uint64_t link,
 		      struct patch_saved *saved)
 {

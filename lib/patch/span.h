@@ -3,7 +3,7 @@
  * Spans: how long each call of a gate (gate.h) takes. Each thread keeps the times of its own calls
  * in its copy of the counters (owners.h), without a lock. Recursion is part of the outermost call.
  * A call whose end no probe sees, as its frames are left by longjmp() or with their thread, has
- * begun and adds to nothing else.
+ * begun and adds to nothing else. Of slow calls all threads keep when each was, in a ring.
  */
 #ifndef PROFC_PATCH_SPAN_H
 #define PROFC_PATCH_SPAN_H
@@ -21,11 +21,35 @@ struct patch_span {
 	uint64_t nr_begun;
 	uint64_t place;		/* the stack pointer at the entry of the call; 0: there is none */
 	uint64_t begin;		/* of that call, or of the last one */
+	uint64_t length;	/* of the last call that has ended */
 	uint64_t total;		/* of the lengths of calls that have ended, */
 	uint64_t longest;	/* and the longest of them: its length, */
 	uint64_t longest_begin; /* when it began, */
 	uint64_t longest_tid;	/* and the thread's id as it knows that itself; 0: not known */
 	uint64_t nr[PATCH_SPAN_LENGTHS]; /* of calls that have ended */
+};
+
+/* A power of two. */
+#define PATCH_SLOW_CALLS 4096
+
+/* A slow call. */
+struct patch_slow_call {
+	uint64_t begin, length;
+	uint64_t tid;	 /* as longest_tid */
+	uint64_t number; /* from 1 on: written last */
+};
+
+/*
+ * The slow calls of a function, of all threads. A thread takes the next number, and then writes its
+ * record over the one that is PATCH_SLOW_CALLS older. The parts are in different cache lines, of
+ * which processors fetch two at a time.
+ */
+struct patch_slow {
+	uint64_t least; /* calls as long as this, or longer, are slow; profc changes it */
+	uint64_t padding[15];
+	uint64_t nr; /* numbers that were taken */
+	uint64_t more_padding[15];
+	struct patch_slow_call calls[PATCH_SLOW_CALLS]; /* by number - 1, modulo the size */
 };
 
 /* The least length that counts at an index, up to PATCH_SPAN_LENGTHS; and so the end of another. */

@@ -120,22 +120,6 @@ static void long_jump_to_here(struct maker *maker, size_t from)
 	memcpy(maker->bytes + from - sizeof(distance), &distance, sizeof(distance));
 }
 
-/* rdx is the span, rax the length of its longest call up to now, which stays. */
-static void put_longest(struct maker *maker, const struct patch_counter *counter)
-{
-	size_t unknown;
-
-	put_at(maker, "\x48\x8b\x4a", AT(begin));	  /* mov begin(%rdx),%rcx */
-	put_at(maker, "\x48\x89\x4a", AT(longest_begin)); /* mov %rcx,longest_begin(%rdx) */
-	put(maker, "\x48\x8b\x0d", 3);			  /* mov id_at(%rip),%rcx */
-	put_displacement(maker, counter->id_at);
-	unknown = put_short_jump(maker, JRCXZ);
-	put(maker, "\x64\x8b\x09", 3); /* mov %fs:(%rcx),%ecx */
-	jump_to_here(maker, unknown);
-	put_at(maker, "\x48\x89\x4a", AT(longest_tid)); /* mov %rcx,longest_tid(%rdx) */
-	put_at(maker, "\x48\x89\x42", AT(longest));	/* mov %rax,longest(%rdx) */
-}
-
 /* rdx is the span, rax a length: counts it, as patch_span_least() divides them. */
 static void put_length(struct maker *maker)
 {
@@ -151,11 +135,37 @@ static void put_length(struct maker *maker)
 	put(maker, &nr_at, 1);
 }
 
+/*
+ * rdx is the span. A call that is the longest of its thread, or slow, goes to the stub, with rcx as
+ * the address of struct patch_slow, and comes back after the jump.
+ */
+static void put_notable(struct maker *maker, const struct patch_counter *counter)
+{
+	const struct patch_owners *owners = counter->owners;
+	size_t longest, quick;
+
+	put_at(maker, "\x48\x8b\x42", AT(length));  /* mov length(%rdx),%rax */
+	put_at(maker, "\x48\x3b\x42", AT(longest)); /* cmp longest(%rdx),%rax */
+	longest = put_short_jump(maker, JA);
+	put(maker, "\x48\x3b\x05", 3); /* cmp least(%rip),%rax */
+	put_displacement(maker, counter->slow + offsetof(struct patch_slow, least));
+	quick = put_short_jump(maker, JB);
+	jump_to_here(maker, longest);
+	put(maker, "\xe9\0\0\0\0", 5); /* jmp to the end of the thunk */
+	maker->to_stub_at = maker->nr_bytes;
+	maker->stub_step = maker->patch.nr_steps - 1;
+	maker->stub_rcx = counter->slow;
+	maker->patch.stub = owners->slow_stub;
+	maker->patch.nr_stub_bytes = owners->nr_slow_stub_bytes;
+	maker->patch.counted_at = (uint8_t)maker->nr_bytes;
+	jump_to_here(maker, quick);
+}
+
 /* `place` is cleared last: until then calls of signal handlers are part of this one. */
 void maker_put_span_end(struct maker *maker, const struct patch_counter *counter)
 {
 	const struct patch_owners *owners = counter->owners;
-	size_t without, further, forward, shorter;
+	size_t without, further, forward;
 
 	maker_put_push(maker, PUSHED);
 	maker_put_thread(maker, RAX);
@@ -172,18 +182,105 @@ void maker_put_span_end(struct maker *maker, const struct patch_counter *counter
 	forward = put_short_jump(maker, JAE);
 	put(maker, "\x31\xc0", 2); /* xor %eax,%eax: clocks of two processors differ */
 	jump_to_here(maker, forward);
-	put(maker, "\x48\x89\xca", 3);		    /* mov %rcx,%rdx */
-	put_at(maker, "\x48\x01\x42", AT(total));   /* add %rax,total(%rdx) */
-	put_at(maker, "\x48\x39\x42", AT(longest)); /* cmp %rax,longest(%rdx) */
-	shorter = put_short_jump(maker, JAE);
-	put_longest(maker, counter);
-	jump_to_here(maker, shorter);
+	put(maker, "\x48\x89\xca", 3);		   /* mov %rcx,%rdx */
+	put_at(maker, "\x48\x01\x42", AT(total));  /* add %rax,total(%rdx) */
+	put_at(maker, "\x48\x89\x42", AT(length)); /* mov %rax,length(%rdx) */
 	put_length(maker);
+	put_notable(maker, counter);
 	put(maker, "\x31\xc9", 2);		  /* xor %ecx,%ecx */
 	put_at(maker, "\x48\x89\x4a", AT(place)); /* mov %rcx,place(%rdx) */
 	long_jump_to_here(maker, without);
 	long_jump_to_here(maker, further);
 	maker_put_pop(maker, PUSHED);
+}
+
+/* If rdx is the span, and its last call is the longest: that, with rcx lost. */
+static void put_longest(struct maker *maker, const struct patch_counter *counter)
+{
+	size_t shorter, unknown;
+
+	put_at(maker, "\x48\x8b\x4a", AT(length));  /* mov length(%rdx),%rcx */
+	put_at(maker, "\x48\x39\x4a", AT(longest)); /* cmp %rcx,longest(%rdx) */
+	shorter = put_short_jump(maker, JAE);
+	put_at(maker, "\x48\x8b\x4a", AT(begin));	  /* mov begin(%rdx),%rcx */
+	put_at(maker, "\x48\x89\x4a", AT(longest_begin)); /* mov %rcx,longest_begin(%rdx) */
+	put(maker, "\x48\x8b\x0d", 3);			  /* mov id_at(%rip),%rcx */
+	put_displacement(maker, counter->id_at);
+	unknown = put_short_jump(maker, JRCXZ);
+	put(maker, "\x64\x8b\x09", 3); /* mov %fs:(%rcx),%ecx */
+	jump_to_here(maker, unknown);
+	put_at(maker, "\x48\x89\x4a", AT(longest_tid)); /* mov %rcx,longest_tid(%rdx) */
+	put_at(maker, "\x48\x8b\x4a", AT(length));	/* mov length(%rdx),%rcx */
+	put_at(maker, "\x48\x89\x4a", AT(longest));	/* mov %rcx,longest(%rdx) */
+	jump_to_here(maker, shorter);
+}
+
+/* mov %rdx,member(%rcx) of a struct patch_slow_call, with rcx as far from it as from the first. */
+static void put_to_slow_call(struct maker *maker, size_t member)
+{
+	const uint32_t at = (uint32_t)(offsetof(struct patch_slow, calls) + member);
+
+	put(maker, "\x48\x89\x91", 3);
+	put(maker, &at, sizeof(at));
+}
+
+/* Member of the span, whose address is on the stack, into rdx. */
+static void put_from_saved(struct maker *maker, uint8_t member)
+{
+	put(maker, "\x48\x8b\x14\x24", 4);     /* mov (%rsp),%rdx */
+	put_at(maker, "\x48\x8b\x52", member); /* mov member(%rdx),%rdx */
+}
+
+/* The number is kept in the red zone meanwhile. */
+static void put_slow(struct maker *maker, const struct patch_counter *counter)
+{
+	const uint32_t nr_at = offsetof(struct patch_slow, nr), mask = PATCH_SLOW_CALLS - 1;
+	size_t quick, unknown;
+
+	_Static_assert(sizeof(struct patch_slow_call) == 1 << 5, "shifted by this");
+	put(maker, "\x48\x8b\x4c\x24\x08", 5); /* mov 8(%rsp),%rcx */
+	put_from_saved(maker, AT(length));
+	put(maker, "\x48\x3b\x11", 3); /* cmp least(%rcx),%rdx */
+	quick = put_short_jump(maker, JB);
+	put(maker, "\xba\x01\0\0\0", 5);       /* mov $1,%edx */
+	put(maker, "\xf0\x48\x0f\xc1\x91", 5); /* lock xadd %rdx,nr(%rcx) */
+	put(maker, &nr_at, sizeof(nr_at));
+	put(maker, "\x48\x89\x54\x24\xf8", 5); /* mov %rdx,-8(%rsp) */
+	put(maker, "\x81\xe2", 2);	       /* and $mask,%edx */
+	put(maker, &mask, sizeof(mask));
+	put(maker, "\xc1\xe2\x05", 3); /* shl $5,%edx */
+	put(maker, "\x48\x01\xd1", 3); /* add %rdx,%rcx */
+	put_from_saved(maker, AT(begin));
+	put_to_slow_call(maker, offsetof(struct patch_slow_call, begin));
+	put_from_saved(maker, AT(length));
+	put_to_slow_call(maker, offsetof(struct patch_slow_call, length));
+	put(maker, "\x48\x8b\x15", 3); /* mov id_at(%rip),%rdx */
+	put_displacement(maker, counter->id_at);
+	put(maker, "\x48\x85\xd2", 3); /* test %rdx,%rdx */
+	unknown = put_short_jump(maker, JE);
+	put(maker, "\x64\x8b\x12", 3); /* mov %fs:(%rdx),%edx */
+	jump_to_here(maker, unknown);
+	put_to_slow_call(maker, offsetof(struct patch_slow_call, tid));
+	put(maker, "\x48\x8b\x54\x24\xf8", 5); /* mov -8(%rsp),%rdx */
+	put(maker, "\x48\xff\xc2", 3);	       /* inc %rdx */
+	put_to_slow_call(maker, offsetof(struct patch_slow_call, number));
+	jump_to_here(maker, quick);
+}
+
+bool patch_slow_stub(struct patch_owners *owners, const struct patch_counter *counter,
+		     struct code_area *area)
+{
+	struct maker maker = {.patch = {.thunk = area->address + area->nr_bytes}};
+
+	maker_put_stub_begin(&maker);
+	put_longest(&maker, counter);
+	put_slow(&maker, counter);
+	maker_put_stub_end(&maker);
+	if (!maker_finish_stub(&maker, area))
+		return false;
+	owners->slow_stub = maker.patch.thunk;
+	owners->nr_slow_stub_bytes = (uint8_t)maker.nr_bytes;
+	return true;
 }
 
 /* A place of 0 is below all, and stays. */

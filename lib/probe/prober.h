@@ -9,6 +9,7 @@
 
 #include "heap/heap_exit.h"
 #include "heap/heap_options.h"
+#include "patch/span.h"
 #include "probe/wanted.h"
 
 struct err;
@@ -44,6 +45,8 @@ struct prober_options {
 	size_t max_places; /* a process with more is refused */
 	bool has_gate;	   /* calls count only inside of the gate that `find` adds */
 	bool has_span;	   /* or calls of the gates themselves are timed; never with has_gate */
+	/* By number of the gate: its calls that take as long are slow; 0: the longest of them. */
+	uint64_t slow_ns[PATCH_SPANS_MAX];
 	struct heap_options heap; /* set if allocations are wanted */
 };
 

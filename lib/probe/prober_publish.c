@@ -465,6 +465,8 @@ static void add_shortfall(const struct prober *prober, const struct probed_proce
 
 		sum->nr_refused += (heap ? heap->nr_refused : 0) + (nr_missed > most);
 		sum->nr_missed += nr_missed > most ? 0 : nr_missed;
+		for (uint32_t i = 0; i < process->probed[k].nr_timed; i++)
+			sum->nr_slow_dropped += process->probed[k].timed[i].slow.nr_dropped;
 	}
 	sum->nr_overlooked += is_overlooked(process);
 }
@@ -520,6 +522,9 @@ void prober_publish(struct prober *prober, struct profile *profile, uint64_t sta
 	shortfall.nr_overlooked += prober->sums.shortfall.nr_overlooked;
 	if (shortfall.nr_overlooked)
 		profile_set_counter(profile, "probe_overlooked", shortfall.nr_overlooked);
+	shortfall.nr_slow_dropped += prober->sums.shortfall.nr_slow_dropped;
+	if (shortfall.nr_slow_dropped)
+		profile_set_counter(profile, SLOW_CALLS_DROPPED, shortfall.nr_slow_dropped);
 	shortfall.nr_refused +=
 		prober->sums.shortfall.nr_refused + prober->sums.believed.nr_refused;
 	if (shortfall.nr_refused)

@@ -5,14 +5,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "heap/heap_ring.h"
 #include "patch/span.h"
 #include "probe/believed.h"
 
 struct believed;
-struct heap_moment;
 struct installation;
 struct probed;
 struct profile;
+
+/* The slow calls of a function: how far they are in the profile. */
+struct slow_calls {
+	uint64_t least_ns;	/* calls as long are slow; 0: the longest of them */
+	uint64_t next;		/* of their numbers: those from here on are not in the profile, */
+	uint64_t end;		/* and while calls are not counted, these are not to be in it */
+	uint64_t awaited;	/* the number of one that was not complete at the last look */
+	uint64_t nr_dropped;	/* that are not in the profile */
+	struct patch_span seen; /* when the limit was last set, */
+	uint64_t seen_cycles;	/* which was then */
+};
 
 /* The timed calls of a function, in an installation: how far they are in the profile. */
 struct timed_calls {
@@ -20,14 +31,19 @@ struct timed_calls {
 	uint32_t row;		/* in profile.spans, or NO_ROW */
 	struct patch_span last; /* as last read */
 	struct patch_span kept; /* counted before that, and not in the profile yet */
-	uint64_t longest;	/* cycles: the longest in the profile */
-	uint64_t told_ns;	/* in the profile: when it was brought up to date; 0: never */
+	struct slow_calls slow;
+	uint64_t longest; /* cycles: the longest in the profile */
+	uint64_t told_ns; /* in the profile: when it was brought up to date; 0: never */
 	struct believed_count begun, ended;
 	bool is_spoilt, is_told; /* is_told: for the caller's use */
 };
 
-/* Sets probed->timed. */
-void timed_calls_init(struct probed *probed);
+/*
+ * Sets probed->timed, once calls may have been timed. slow_ns: of each function
+ * slow_calls.least_ns. `begun` as in struct timed_calls_told.
+ */
+void timed_calls_init(struct probed *probed, const uint64_t slow_ns[PATCH_SPANS_MAX],
+		      const struct heap_moment *begun);
 
 /* All calls up to now are to be counted; or none of them. */
 void timed_calls_keep(struct timed_calls *timed, const struct installation *installation);
@@ -48,5 +64,30 @@ struct timed_calls_told {
  */
 bool timed_calls_tell(struct timed_calls *timed, const struct installation *installation,
 		      const struct timed_calls_told *told);
+
+/* span_scale.c: from the processor's clock to times. */
+struct span_scale {
+	const struct heap_moment *begun;
+	struct heap_moment now;
+	double ns_per_cycle; /* 0: not known yet */
+	uint64_t start_ns;
+};
+
+uint64_t span_length_ns(const struct span_scale *scale, uint64_t cycles);
+/* In the profile. */
+uint64_t span_time_ns(const struct span_scale *scale, uint64_t cycles);
+uint64_t span_sum_of(const struct patch_span *span);
+/* The latest thread of a process, or a forked child, with that id; or UINT32_MAX. */
+uint32_t span_find_thread(const struct profile *profile, uint32_t process, uint64_t tid);
+
+/* prober_slow.c: set what calls are slow from now on; `now` may be NULL: nothing is known yet. */
+void slow_calls_set_limit(struct timed_calls *timed, const struct installation *installation,
+			  const struct patch_span *now, const struct span_scale *scale);
+/* Those up to now are the last to be told; or none of them is to be. */
+void slow_calls_end(struct timed_calls *timed, const struct installation *installation);
+void slow_calls_skip(struct timed_calls *timed, const struct installation *installation);
+/* Add those that are new to the profile. */
+void slow_calls_tell(struct timed_calls *timed, const struct installation *installation,
+		     const struct span_scale *scale, const struct timed_calls_told *told);
 
 #endif

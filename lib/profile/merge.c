@@ -359,6 +359,12 @@ static void take_spans(struct profile *into, struct source *source)
 		renumber(&source->map, RECORD_SPAN_LENGTHS, &row);
 		profile_add_span_length(into, &row);
 	}
+	for (size_t i = 0; i < from->nr_slow; i++) {
+		struct profile_slow_call row = from->slow[i];
+
+		renumber(&source->map, RECORD_SLOW_CALLS, &row);
+		profile_add_slow_call(into, &row);
+	}
 }
 
 static void take_sources(struct profile *into, const struct source *source)

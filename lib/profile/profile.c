@@ -58,6 +58,7 @@ void profile_free(struct profile *profile)
 	free(profile->spans.rows);
 	free(profile->spans.sums);
 	free(profile->spans.lengths);
+	free(profile->spans.slow);
 	free(profile->heap.allocations);
 	free(profile->heap.parts);
 	free(profile->heap.freed);
@@ -304,6 +305,15 @@ void profile_add_span_length(struct profile *profile, const struct profile_span_
 	assert(row->span < spans->nr);
 	ARRAY_GROW(spans->lengths, spans->nr_lengths, spans->cap_lengths);
 	spans->lengths[spans->nr_lengths++] = *row;
+}
+
+void profile_add_slow_call(struct profile *profile, const struct profile_slow_call *row)
+{
+	struct profile_spans *spans = &profile->spans;
+
+	assert(row->span < spans->nr);
+	ARRAY_GROW(spans->slow, spans->nr_slow, spans->cap_slow);
+	spans->slow[spans->nr_slow++] = *row;
 }
 
 bool profile_has_counts(const struct profile *profile)

@@ -356,6 +356,13 @@ static const struct schema_column span_lengths[] = {
 	NUMBER("calls", profile_span_length, nr),
 };
 
+static const struct schema_column slow_calls[] = {
+	ROW("function", profile_slow_call, span, RECORD_SPANS),
+	ROW_OR_NONE("thread", profile_slow_call, thread, RECORD_THREADS),
+	TIME("begin", profile_slow_call, from_ns),
+	SPAN("length", profile_slow_call, length_ns),
+};
+
 /* A table whose rows are no array of the profile. */
 #define TABLE(title, nr_old, columns, row_bytes)                                                   \
 	{                                                                                          \
@@ -410,6 +417,7 @@ const struct schema schemas[RECORD_TYPE_COUNT] = {
 	[RECORD_SPAN_SUMS] = ARRAY("timed calls", 7, span_sums, spans.sums, spans.nr_sums),
 	[RECORD_SPAN_LENGTHS] =
 		ARRAY("lengths of timed calls", 5, span_lengths, spans.lengths, spans.nr_lengths),
+	[RECORD_SLOW_CALLS] = ARRAY("slow calls", 4, slow_calls, spans.slow, spans.nr_slow),
 };
 
 uint64_t schema_load(const struct schema_column *column, const void *row)

@@ -42,6 +42,16 @@ struct profile_span_length {
 	uint64_t nr;
 };
 
+/* A call that took longer than most. */
+struct profile_slow_call {
+	uint32_t span;
+	uint32_t thread; /* row of profile.threads, or UINT32_MAX: not known */
+	uint64_t from_ns, length_ns;
+};
+
+/* The counter of a profile: slow calls that are not among these rows. */
+#define SLOW_CALLS_DROPPED "slow_calls_dropped"
+
 struct profile_spans {
 	struct profile_span *rows; /* owned by the profile, as all here */
 	size_t nr, cap;
@@ -49,11 +59,14 @@ struct profile_spans {
 	size_t nr_sums, cap_sums;
 	struct profile_span_length *lengths;
 	size_t nr_lengths, cap_lengths;
+	struct profile_slow_call *slow; /* in no order */
+	size_t nr_slow, cap_slow;
 };
 
 /* These are like profile.c's functions for other tables. Returns the row's index. */
 uint32_t profile_add_span(struct profile *profile, const struct profile_span *row);
 void profile_add_span_sum(struct profile *profile, const struct profile_span_sum *row);
 void profile_add_span_length(struct profile *profile, const struct profile_span_length *row);
+void profile_add_slow_call(struct profile *profile, const struct profile_slow_call *row);
 
 #endif

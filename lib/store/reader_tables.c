@@ -402,6 +402,17 @@ static bool read_span_length(struct reader *reader, struct columns_in *in)
 	return true;
 }
 
+static bool read_slow_call(struct reader *reader, struct columns_in *in)
+{
+	struct profile_slow_call row = {0};
+
+	if (!take(reader, in, RECORD_SLOW_CALLS, &row) ||
+	    reader->profile->spans.nr_slow >= TABLE_ROWS_MAX)
+		return false;
+	profile_add_slow_call(reader->profile, &row);
+	return true;
+}
+
 static bool read_end(struct reader *reader, struct columns_in *in)
 {
 	const struct schema *schema = &schemas[RECORD_END];
@@ -453,6 +464,7 @@ static reader_take_row *const readers[RECORD_TYPE_COUNT] = {
 	[RECORD_SPANS] = read_span,
 	[RECORD_SPAN_SUMS] = read_span_sum,
 	[RECORD_SPAN_LENGTHS] = read_span_length,
+	[RECORD_SLOW_CALLS] = read_slow_call,
 };
 
 /* A bit for each column of bytes; the others hold numbers. */

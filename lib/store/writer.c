@@ -94,6 +94,7 @@ int store_writer_flush(struct store_writer *writer, const struct profile *profil
 		{.rows = RECORD_SPANS},
 		{.rows = RECORD_SPAN_SUMS},
 		{.rows = RECORD_SPAN_LENGTHS},
+		{.rows = RECORD_SLOW_CALLS},
 		{.write = writer_write_allocations},
 		{.write = writer_write_moments},
 		{.rows = RECORD_SEARCHES},

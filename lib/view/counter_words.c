@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "profile/spans.h"
 #include "view/number.h"
 #include "view/script_words.h"
 
@@ -87,6 +88,9 @@ static const struct counter_words known[] = {
 	 "block that was recorded and alive, forgotten as --keep-size had no room for more"},
 	{"probe_dropped", COUNTER_LOSSES, "counts that could not be taken",
 	 "count that could not be taken"},
+	{SLOW_CALLS_DROPPED, COUNTER_LOSSES,
+	 "slow calls whose times are missing: there were too many at once",
+	 "slow call whose time is missing: there were too many at once"},
 	{"probe_overlooked", COUNTER_LOSSES,
 	 "programs that ended before calls or memory of theirs could be recorded",
 	 "program that ended before calls or memory of it could be recorded"},

@@ -349,6 +349,27 @@ static void put_percentiles(struct json *json, const struct calls *calls)
 	}
 }
 
+static void put_slow(struct json *json, const struct profile *profile, uint32_t span)
+{
+	json_key_array_begin(json, "slow");
+	for (size_t i = 0; i < profile->spans.nr_slow; i++) {
+		const struct profile_slow_call *call = &profile->spans.slow[i];
+		const struct profile_thread *thread =
+			call->thread < profile->nr_threads ? &profile->threads[call->thread] : NULL;
+
+		if (call->span != span)
+			continue;
+		json_object_begin(json);
+		json_key_u64(json, "from_ns", call->from_ns);
+		json_key_u64(json, "length_ns", call->length_ns);
+		json_key_known_str(json, "thread",
+				   thread ? profile_str(profile, thread->name) : "");
+		json_key_known_u64(json, "tid", thread ? (uint64_t)thread->tid : 0);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
 static void put_calls(struct json *json, const struct profile *profile, const struct calls *calls)
 {
 	const struct profile_process *process = &profile->processes[calls->span->process];
@@ -381,6 +402,7 @@ static void put_calls(struct json *json, const struct profile *profile, const st
 		json_object_end(json);
 	}
 	json_array_end(json);
+	put_slow(json, profile, (uint32_t)(calls->span - profile->spans.rows));
 	json_object_end(json);
 }
 

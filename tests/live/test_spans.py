@@ -102,6 +102,46 @@ class Spans(LiveCase):
         text = profc("report", "-i", recording.path, "--spans", "--color", "never").stdout
         self.assertRegex(text, r"(?s) run\n.* handle_request\n.* look_up\n")
 
+    def assert_slow(self, said, row):
+        """Each call that was meant to be slow is there, with its thread, and nothing is that long else."""
+        own = sorted((begin * said["ns_per_cycle"], tid) for begin, tid in said["slow"])
+        self.assertGreater(len(own), 5)
+        slow = sorted((call["from_ns"], call["tid"]) for call in row["slow"])
+
+        def missing(offset):
+            return [
+                (at, tid) for at, tid in own
+                if not any(abs(begin - at - offset) < 100_000 and tid == other for begin, other in slow)
+            ]
+
+        self.assertEqual(min((missing(begin - own[0][0]) for begin, _ in slow), key=len), [])
+
+    def test_slow_calls_are_those_of_the_program(self):
+        for limit in ("", ">150us"):
+            with self.subTest(limit=limit):
+                recording = record(
+                    self.directory, [build(*PROGRAM), "mixed", "2", "20000"],
+                    "--spans", "handle_request" + limit,
+                )
+                (row,) = spans_of(recording)
+                self.assert_slow(recording.said[0], row)
+                counters = json.loads(recording.info("--json"))["counters"]
+                self.assertNotIn("slow_calls_dropped", counters)
+                long = sum(length["calls"] for length in row["lengths"] if length["least_ns"] >= 150_000)
+                if limit:
+                    self.assertTrue(all(call["length_ns"] >= 150_000 for call in row["slow"]))
+                    self.assertGreaterEqual(len(row["slow"]), long)
+
+    def test_slow_calls_that_were_too_many_are_counted(self):
+        recording = record(
+            self.directory, [build(*PROGRAM), "short", "2", "300000"],
+            "--spans", "handle_request>1ns", "--no-cpu",
+        )
+        (row,) = spans_of(recording)
+        counters = json.loads(recording.info("--json"))["counters"]
+        self.assertEqual(len(row["slow"]) + counters["slow_calls_dropped"], 600000)
+        self.assertIn("slow calls whose times are missing", recording.info())
+
     def test_too_many_functions(self):
         names = [word for i in range(17) for word in ("--spans", f"f{i}")]
         done = profc("record", "-o", self.path("none"), *names, "--", "true", status=2)
@@ -156,6 +196,12 @@ class Spans(LiveCase):
                 status=1,
             )
             self.assertIn("--spans: no function is named 'handle_reqest'", done.stderr)
+        for limit in ("10", "p99", "5x", "p101"):
+            done = profc(
+                "record", "-o", self.path("none"), "--spans", f"run>{limit}", "--", program,
+                status=0 if limit == "10" else 2,
+            )
+            self.assertEqual("--spans: 'run>" in done.stderr, limit != "10")
         done = profc(
             "record", "-o", self.path("none"), "--spans", "run", "--within", "run", "--", program,
             status=2,

@@ -20,13 +20,17 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
-#define LENGTHS 496
+#define LENGTHS	 496
+#define SLOW_MAX 1024
 
 struct thread {
 	pthread_t id;
 	uint64_t nr[LENGTHS], total, longest, longest_begin, nr_calls, nr_ended;
 	int tid;
 	unsigned int random;
+	uint64_t slow[SLOW_MAX]; /* when those began that are meant to be the longest */
+	int nr_slow;
+	uint64_t begin; /* of the call that goes on */
 	jmp_buf back;
 };
 
@@ -70,8 +74,11 @@ __attribute__((noinline, noclone)) void handle_request(struct thread *thread, in
 	thread->random = thread->random * 1664525 + 1013904223;
 	if (thread->random >> 24 == 0)
 		cycles = 60000;
-	else if (thread->random >> 22 == 5)
+	else if (thread->random >> 22 == 5) {
 		cycles = 1000000;
+		if (thread->nr_slow < SLOW_MAX)
+			thread->slow[thread->nr_slow++] = thread->begin;
+	}
 	if (depth > 0)
 		handle_request(thread, depth - 1);
 	if (strcmp(settings.way, "short") != 0)
@@ -117,7 +124,7 @@ static void *run(void *context)
 				handle_request(thread, -1);
 			continue;
 		}
-		begin = now();
+		begin = thread->begin = now();
 		handle_request(thread, depth);
 		note(thread, begin, now());
 	}
@@ -133,8 +140,7 @@ static double ns_per_cycle(void)
 	usleep(50000);
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	cycles = now() - cycles;
-	return ((double)(end.tv_sec - begin.tv_sec) * 1e9 +
-		(double)(end.tv_nsec - begin.tv_nsec)) /
+	return ((double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec)) /
 	       (double)cycles;
 }
 
@@ -161,6 +167,13 @@ static void say(const struct thread *threads, int nr)
 	       ns_per_cycle());
 	for (int k = 0; k < LENGTHS; k++, comma = ",")
 		printf("%s%llu", comma, (unsigned long long)sum.nr[k]);
+	printf("],\"slow\":[");
+	comma = "";
+	for (int i = 0; i < nr; i++) {
+		for (int k = 0; k < threads[i].nr_slow; k++, comma = ",")
+			printf("%s[%llu,%d]", comma, (unsigned long long)threads[i].slow[k],
+			       threads[i].tid);
+	}
 	printf("]}\n");
 }
 

@@ -158,6 +158,8 @@ static inline void add_spans(struct profile *profile)
 	profile_add_span_sum(profile, &sum);
 	profile_add_span_length(profile, &shorter);
 	profile_add_span_length(profile, &longer);
+	profile_add_slow_call(profile,
+			      &(struct profile_slow_call){.from_ns = 40000, .length_ns = 70000});
 }
 
 /* work() allocates three blocks, one of them frees main(), by realloc(), before the file has it. */

@@ -231,7 +231,8 @@ extern const uint8_t gate_pieces[], gate_pieces_end[], g_leaf[], g_other[], g_ga
 #define COPIES	    3 /* one has an owner */
 #define OWNERS_AT   ((size_t)4 * PAGE + GATE_BYTES)
 #define COUNTERS_AT (OWNERS_AT + PATCH_OWNERS_BYTES)
-#define BENCH_BYTES (COUNTERS_AT + PAGE + ((size_t)COPIES << SHARD_LOG2))
+#define SLOW_AT	    (COUNTERS_AT + PAGE + ((size_t)COPIES << SHARD_LOG2))
+#define BENCH_BYTES (SLOW_AT + sizeof(struct patch_slow))
 #define WAYS	    5
 #define LEAF_CALLS                                                                                 \
 	{                                                                                          \
@@ -271,6 +272,7 @@ static struct patch_counter counter_of(enum patch_pass pass, size_t index)
 		.span = SPAN * sizeof(uint64_t),
 		.nr_spans = SPANS,
 		.id_at = (uint64_t)(uintptr_t)&bench.counters[5],
+		.slow = (uint64_t)(uintptr_t)(bench.code + SLOW_AT),
 	};
 }
 
@@ -288,6 +290,7 @@ static void add_stub(void)
 		.nr_copies = COPIES - NR_SHARDS,
 	};
 	assert_true(patch_stub(&bench.owners, &counter, &bench.area));
+	assert_true(patch_slow_stub(&bench.owners, &counter, &bench.area));
 }
 
 /* As in a forked child. */
@@ -547,6 +550,52 @@ TEST(span, times_each_outermost_call)
 	assert_int_equal(calls(MISSED), 0);
 	assert_true(span->longest > 0 && span->longest <= span->total);
 	assert_true(span->longest_tid != 0 && span->longest_tid <= UINT32_MAX);
+	tear_down();
+}
+
+static struct patch_slow *slow_calls(void)
+{
+	return (struct patch_slow *)(void *)(bench.code + SLOW_AT);
+}
+
+TEST(span, keeps_slow_calls)
+{
+	struct patch_slow *slow;
+	struct patch_span *span;
+	struct regs regs;
+
+	set_up(TIMED);
+	slow = slow_calls();
+	span = span_of(NR_SHARDS);
+	bench.counters[5] = 0x28; /* any word of the thread's data */
+	write_all(true);
+	for (uint64_t i = 0; i < PATCH_SLOW_CALLS + 2; i++) {
+		const struct patch_slow_call *call = &slow->calls[i % PATCH_SLOW_CALLS];
+
+		regs = regs_of(g_gate, i % WAYS);
+		gate_call(&regs);
+		assert_int_equal(slow->nr, i + 1);
+		assert_int_equal(call->number, i + 1);
+		assert_int_equal(call->begin, span->begin);
+		assert_int_equal(call->length, span->length);
+		assert_int_equal(call->tid, span->longest_tid);
+	}
+	/* One that is just as long as that, and others. */
+	slow->least = UINT64_C(1) << 40;
+	span->place = 1;
+	span->begin = clock_now() - slow->least;
+	regs = regs_of(g_only_out, 0);
+	gate_call(&regs);
+	assert_int_equal(slow->nr, PATCH_SLOW_CALLS + 3);
+	regs = regs_of(g_gate, 0);
+	gate_call(&regs);
+	slow->least = UINT64_MAX;
+	span->place = 1;
+	span->begin = 1;
+	regs = regs_of(g_only_out, 0);
+	gate_call(&regs);
+	assert_int_equal(slow->nr, PATCH_SLOW_CALLS + 3);
+	assert_int_equal(span->longest, span->length);
 	tear_down();
 }
 

@@ -137,6 +137,8 @@ static struct profile *with_span(struct profile *profile, uint64_t nr)
 	profile_add_span(profile, &(struct profile_span){.from_ns = 10});
 	profile_add_span_sum(profile, &sum);
 	profile_add_span_length(profile, &length);
+	profile_add_slow_call(profile,
+			      &(struct profile_slow_call){.from_ns = 1500, .length_ns = 7});
 	return profile;
 }
 
@@ -155,6 +157,9 @@ TEST(merge, timed_calls_are_of_their_processes)
 	assert_int_equal(merged->threads[spans->sums[1].longest_thread].tid, 9);
 	assert_int_equal(spans->lengths[1].span, 1);
 	assert_int_equal(spans->lengths[1].nr, 6);
+	assert_int_equal(spans->slow[1].span, 1);
+	assert_int_equal(merged->threads[spans->slow[1].thread].tid, 9);
+	assert_int_equal(spans->slow[1].from_ns, UINT64_C(1000001500));
 	profile_free(merged);
 }
 

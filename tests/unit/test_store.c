@@ -297,6 +297,11 @@ TEST(store, gives_back_timed_calls)
 	assert_int_equal(lengths[1].least_ns, 68000);
 	assert_int_equal(lengths[1].end_ns, 76000);
 	assert_int_equal(lengths[1].nr, 1);
+	assert_int_equal(profile->spans.nr_slow, 1);
+	assert_int_equal(profile->spans.slow[0].span, 0);
+	assert_int_equal(profile->spans.slow[0].thread, 0);
+	assert_int_equal(profile->spans.slow[0].from_ns, 40000);
+	assert_int_equal(profile->spans.slow[0].length_ns, 70000);
 	profile_free(profile);
 	buf_release(&bytes);
 }

@@ -343,6 +343,8 @@ static const struct bad_number bad_numbers[] = {
 	{"times of calls that overflow sums", RECORD_SPAN_SUMS, "total", UINT64_C(1) << 61},
 	{"a timed call in no thread", RECORD_SPAN_SUMS, "thread", 2},
 	{"lengths that end before they begin", RECORD_SPAN_LENGTHS, "least", 1},
+	{"a slow call of no function", RECORD_SLOW_CALLS, "function", 1},
+	{"a slow call in no thread", RECORD_SLOW_CALLS, "thread", 2},
 	{"lengths of too many calls", RECORD_SPAN_LENGTHS, "calls", (UINT64_C(1) << 62) + 1},
 	{"a block ahead of the table", RECORD_ALLOCATIONS, "number", 2},
 	{"a block before the table", RECORD_ALLOCATIONS, "number", 1},

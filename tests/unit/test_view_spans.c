@@ -35,6 +35,8 @@ static struct profile *made_up(void)
 	sum.longest_from_ns = 2000000000;
 	profile_add_span_sum(profile, &sum);
 	add_length(profile, 101, 113, 400);
+	profile_add_slow_call(
+		profile, &(struct profile_slow_call){.from_ns = 2000000000, .length_ns = 71000000});
 	add_length(profile, 68000000, 76000000, 2);
 	return made_end(&made);
 }
@@ -97,7 +99,9 @@ TEST(spans, are_joined_by_length_in_json)
 		"\"prog\","
 		"\"longest_tid\":100,\"lengths\":[{\"least_ns\":100,\"end_ns\":112,\"calls\":900},"
 		"{\"least_ns\":1000,\"end_ns\":1100,\"calls\":98},"
-		"{\"least_ns\":68000000,\"end_ns\":76000000,\"calls\":2}]}]}\n");
+		"{\"least_ns\":68000000,\"end_ns\":76000000,\"calls\":2}],\"slow\":[{\"from_ns\":"
+		"2000000000,"
+		"\"length_ns\":71000000,\"thread\":\"prog\",\"tid\":100}]}]}\n");
 	sink_release(&sink);
 	profile_free(profile);
 }
