@@ -321,12 +321,16 @@ static size_t first_to(const struct branches *branches, uint64_t target)
 	return low;
 }
 
+bool branches_lead_to(const struct branches *branches, uint64_t from, uint64_t to)
+{
+	size_t first = first_to(branches, from);
+
+	return first < branches->nr && branches->at[first].target < to;
+}
+
 bool branches_lead_into(const struct branches *branches, uint64_t from, uint64_t to)
 {
-	size_t first = first_to(branches, from + 1);
-
-	return (first < branches->nr && branches->at[first].target < to) ||
-	       branches_next_start(branches, from) < to;
+	return branches_lead_to(branches, from + 1, to) || branches_next_start(branches, from) < to;
 }
 
 bool branches_loop_to(const struct branches *branches, uint64_t target, uint64_t start,

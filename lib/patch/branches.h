@@ -63,6 +63,8 @@ void branches_sort(struct branches *branches);
 
 /* Does a branch lead strictly between the two addresses, or does a function start there? */
 bool branches_lead_into(const struct branches *branches, uint64_t from, uint64_t to);
+/* Does a branch lead to an address in [from, to)? */
+bool branches_lead_to(const struct branches *branches, uint64_t from, uint64_t to);
 /* Does a jump, not a call, in [start, end) lead to `target`? */
 bool branches_loop_to(const struct branches *branches, uint64_t target, uint64_t start,
 		      uint64_t end);

@@ -228,9 +228,10 @@ enum patch_outcome patch_entry(struct patch *patch, const struct patch_function 
 
 /*
  * The bytes from a function's first one on that a probe at its entry changes, or leaves in front of
- * those: at most, as far as these bytes of it show.
+ * those: at most, as far as these bytes of it show. *is_plain: no reason against a probe is in
+ * them.
  */
-uint8_t patch_entry_reach(const uint8_t *bytes, size_t nr_readable);
+uint8_t patch_entry_reach(const uint8_t *bytes, size_t nr_readable, bool *is_plain);
 
 /*
  * A probe at the call at `address`: a call to a fixed place then leads to a thunk that counts and

@@ -437,10 +437,11 @@ bool patch_calls_next(struct patch_calls *calls, struct patch_call_site *site)
 	return false;
 }
 
-uint8_t patch_entry_reach(const uint8_t *bytes, size_t nr_readable)
+uint8_t patch_entry_reach(const uint8_t *bytes, size_t nr_readable, bool *is_plain)
 {
 	(void)bytes;
 	(void)nr_readable;
+	*is_plain = false;
 	return PATCH_REACH_MAX_BYTES;
 }
 

@@ -430,19 +430,23 @@ static enum patch_outcome make_counting_entry(struct patch *patch,
 	return outcome ? outcome : finish(&maker, area, patch);
 }
 
-uint8_t patch_entry_reach(const uint8_t *bytes, size_t nr_readable)
+uint8_t patch_entry_reach(const uint8_t *bytes, size_t nr_readable, bool *is_plain)
 {
 	const struct patch_function function = {.bytes = bytes, .nr_readable = nr_readable};
 	size_t start = endbr_bytes(&function), at;
+	bool leads_on = true;
 	struct original next;
 
+	*is_plain = false;
 	/* Such bytes may change. */
 	if (sled_bytes(&function, start))
 		return PATCH_REACH_MAX_BYTES;
 	for (at = start; at < start + JUMP_BYTES; at += next.code.nr_bytes) {
 		if (at >= nr_readable || !read_original(&next, at, bytes + at, nr_readable - at))
 			return PATCH_REACH_MAX_BYTES;
+		leads_on &= code_flow(next.code.effect) == CODE_FLOW_ON && !is_odd(&next);
 	}
+	*is_plain = leads_on;
 	return (uint8_t)at;
 }
 

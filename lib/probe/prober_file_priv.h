@@ -42,6 +42,11 @@ struct prober_files {
 /* Under install_lock. NULL: it is no file of code. */
 struct prober_file *prober_file_of(struct prober *prober, pid_t pid, const struct proc_map *map);
 void prober_file_search(struct prober *prober, struct prober_file *file);
+/*
+ * Name the functions of the file that will be told of because of what the file has: they have no
+ * probe, or one that the program may overwrite. Takes `lock`.
+ */
+void prober_file_name_told(struct prober *prober, struct prober_file *file);
 void prober_file_free(struct prober_file *file);
 /*
  * Name places of a file that have no name yet. Takes `lock` to set the names, unless the caller has

@@ -142,20 +142,22 @@ static size_t read_image(void *image, uint64_t address, void *out, size_t nr_byt
 
 static void ask_about_places(struct prober_file *file)
 {
-	const struct wanted *wanted = &file->wanted;
+	struct wanted *wanted = &file->wanted;
 	cleanup_free uint64_t *addresses = xcalloc(wanted->nr_places, sizeof(*addresses));
 	cleanup_free uint8_t *reach = xcalloc(wanted->nr_places, sizeof(*reach));
 	struct branches_places places = {.at = addresses, .nr = wanted->nr_places, .reach = reach};
 	struct read_ahead ahead = {.read = read_image, .context = file->image};
 
 	for (size_t i = 0; i < wanted->nr_places; i++) {
-		const struct wanted_place *place = &wanted->places[i];
+		struct wanted_place *place = &wanted->places[i];
 		uint64_t next = branches_next_start(file->branches, place->address);
 		uint8_t bytes[PATCH_REACH_MAX_BYTES];
 		size_t nr = read_ahead_get(&ahead, place->address, bytes, sizeof(bytes));
 
 		addresses[i] = place->address;
-		reach[i] = patch_entry_reach(bytes, nr);
+		reach[i] = patch_entry_reach(bytes, nr, &place->is_plain);
+		place->is_plain &= next - place->address >= reach[i] &&
+				   (!place->nr_bytes || place->nr_bytes >= reach[i]);
 		if (place->nr_bytes > next - place->address)
 			places.span = max_u64(places.span, place->nr_bytes);
 	}
@@ -176,6 +178,17 @@ static void read_code_of_heap(struct prober_file *file)
 	}
 }
 
+/* A branch to it may be a reason against a probe. */
+static void note_branches(struct prober_file *file)
+{
+	for (size_t i = 0; i < file->wanted.nr_places; i++) {
+		struct wanted_place *place = &file->wanted.places[i];
+
+		place->is_plain &= !branches_lead_to(file->branches, place->address,
+						     place->address + PATCH_REACH_MAX_BYTES);
+	}
+}
+
 /* Only the places and branches are needed when probes are put in. */
 static void search(struct prober_file *file)
 {
@@ -184,6 +197,7 @@ static void search(struct prober_file *file)
 	if (wanted_has_probes(&file->wanted))
 		read_code(file);
 	branches_sort(file->branches);
+	note_branches(file);
 	read_code_of_heap(file);
 }
 
@@ -224,6 +238,47 @@ void prober_file_name(const struct prober *prober, struct prober_file *file,
 	}
 	if (lock)
 		pthread_mutex_unlock(lock);
+}
+
+/* Longer than any thunk. */
+#define TRIED_BYTES 512
+/* As far from code as it may be in a process; one of all threads has the shortest thunks. */
+#define TRIED_AT(address) (((address) & ~UINT64_C(15)) + 0x10000)
+
+/* Makes the probe of a function as it is in the file, for the outcome. */
+static bool is_told(const struct prober_file *file, const struct wanted_place *place)
+{
+	uint8_t bytes[KNOWN_CODE_BYTES], thunk[TRIED_BYTES];
+	const struct patch_function function = {
+		.address = place->address,
+		.nr_bytes = place->nr_bytes,
+		.bytes = bytes,
+		.nr_readable = elf_image_read(file->image, place->address, bytes, sizeof(bytes))};
+	struct code_area area = {
+		.address = TRIED_AT(place->address), .bytes = thunk, .cap_bytes = sizeof(thunk)};
+	const struct patch_counter counter = {.address = area.address + sizeof(thunk),
+					      .nr_shards = 1};
+	struct patch patch;
+
+	return patch_entry(&patch, &function, file->branches, &area, &counter) != PATCH_OK ||
+	       patch.is_in_sled;
+}
+
+void prober_file_name_told(struct prober *prober, struct prober_file *file)
+{
+	struct wanted *wanted = &file->wanted;
+	cleanup_free struct wanted_place **told =
+		xcalloc(wanted->nr_places + 1, sizeof(struct wanted_place *));
+	size_t nr = 0;
+
+	for (size_t i = 0; i < wanted->nr_places; i++) {
+		struct wanted_place *place = &wanted->places[i];
+
+		if (place->kind == WANTED_ENTRY && !place->name && !place->is_plain &&
+		    is_told(file, place))
+			told[nr++] = place;
+	}
+	prober_file_name(prober, file, told, nr, &prober->lock);
 }
 
 void prober_forget_names(const struct prober *prober)

@@ -287,6 +287,16 @@ static void tell_code(const struct probed_process *process)
 	free(code);
 }
 
+/* Most names are never asked for: what they are read from is large, and goes at once. */
+static void search(struct prober *prober, struct prober_file *file)
+{
+	if (file->is_searched)
+		return;
+	prober_file_search(prober, file);
+	prober_file_name_told(prober, file);
+	prober_forget_names(prober);
+}
+
 /* Gather the wanted places of mappings that are new. */
 static bool gather_new(struct prober *prober, struct probed_process *process,
 		       struct target_memory *memory, struct gathered *gathered)
@@ -317,7 +327,7 @@ static bool gather_new(struct prober *prober, struct probed_process *process,
 		is_new = !is_known(process, &mapping);
 		if (!is_new && !is_loaded_anew(process, &mapping, memory))
 			continue;
-		prober_file_search(prober, mapping.file);
+		search(prober, mapping.file);
 		gather(prober, gathered, &mapping, !is_new);
 		if (is_new)
 			add_mapping(prober, process, &mapping);
@@ -411,7 +421,7 @@ static bool is_to_be_told(const struct counted_place *place)
 				     wanted_is_told(place->wanted, place->outcome));
 }
 
-/* Name the places that have no probe, while the search for them is still known. */
+/* Name the places that have no probe for a reason that the file did not show. */
 static void name_refused(struct prober *prober, const struct gathered *gathered)
 {
 	struct wanted_place **places = xcalloc(gathered->nr + 1, sizeof(struct wanted_place *));
@@ -633,7 +643,6 @@ int prober_install(struct prober *prober, struct probed_process *process,
 		status = check_gate(process, err);
 	if (status == 0 && gathered.nr)
 		status = install(prober, process, access, &gathered, err);
-	prober_forget_names(prober);
 	pthread_mutex_lock(&prober->lock);
 	process->is_looked_at |= is_looked_at;
 	if (prober->options.heap.is_all)

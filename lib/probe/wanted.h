@@ -53,6 +53,8 @@ struct wanted_place {
 	char *name;
 	enum wanted_kind kind : 8;
 	bool is_gate_entry; /* WANTED_ENTRY: it is the gate's, too */
+	/* No reason against a probe is in the file; set by prober_file_search(). */
+	bool is_plain;
 	/* WANTED_ENTRY: tail_calls_has() was asked, as it is called; and the answer. */
 	bool is_decoded, has_tail_call;
 	uint8_t exit_at; /* WANTED_GATE_EXIT: offset of the way out from `address` */

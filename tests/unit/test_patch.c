@@ -850,10 +850,12 @@ TEST(branches, into_what_probes_change_are_the_same_as_among_all)
 
 	qsort(starts, nr_starts, sizeof(*starts), compare_addresses);
 	for (size_t i = 0; i < nr_starts; i++) {
+		bool is_plain;
+
 		if (nr && starts[nr - 1] == starts[i])
 			continue;
 		reach[nr] = patch_entry_reach((const uint8_t *)(uintptr_t)starts[i],
-					      (uint64_t)(uintptr_t)etext - starts[i]);
+					      (uint64_t)(uintptr_t)etext - starts[i], &is_plain);
 		assert_in_range(reach[nr], 5, PATCH_REACH_MAX_BYTES);
 		starts[nr++] = starts[i];
 	}
@@ -907,10 +909,20 @@ TEST(patch, a_probe_reaches_to_the_end_of_an_instruction)
 	static const uint8_t entry[] = "\xf3\x0f\x1e\xfa\x55\x48\x89\xe5\x48\x83\xec\x08\xc3";
 	static const uint8_t sled[] = "\x0f\x1f\x44\0\0\x55\x48\x89\xe5\xc3";
 
-	assert_int_equal(patch_entry_reach(entry, sizeof(entry) - 1), 12);
-	assert_int_equal(patch_entry_reach(entry + 4, sizeof(entry) - 5), 8);
-	assert_int_equal(patch_entry_reach(sled, sizeof(sled) - 1), PATCH_REACH_MAX_BYTES);
-	assert_int_equal(patch_entry_reach(entry, 9), PATCH_REACH_MAX_BYTES);
+	static const uint8_t jumps[] = "\xeb\x03\x48\x89\xe5\xc3";
+	bool is_plain;
+
+	assert_int_equal(patch_entry_reach(entry, sizeof(entry) - 1, &is_plain), 12);
+	assert_true(is_plain);
+	assert_int_equal(patch_entry_reach(entry + 4, sizeof(entry) - 5, &is_plain), 8);
+	assert_true(is_plain);
+	assert_int_equal(patch_entry_reach(jumps, sizeof(jumps) - 1, &is_plain), 5);
+	assert_false(is_plain);
+	assert_int_equal(patch_entry_reach(sled, sizeof(sled) - 1, &is_plain),
+			 PATCH_REACH_MAX_BYTES);
+	assert_false(is_plain);
+	assert_int_equal(patch_entry_reach(entry, 9, &is_plain), PATCH_REACH_MAX_BYTES);
+	assert_false(is_plain);
 }
 
 TEST(branches, are_found_after_data)
