@@ -45,7 +45,6 @@
 struct installation {
 	struct region region;
 	struct region_counters counters;
-	struct patch *patches; /* owned: the process may overwrite its own copy */
 	struct patched patched;
 	struct heap_ring heap; /* if the region has one */
 	bool has_owners;       /* threads have to have their own word at fs:0 */
@@ -573,7 +572,7 @@ static int make_region(struct installation *installation, struct draft *draft, e
 		begin_heap(installation, draft, &rules);
 	installation->counters = draft->plan.counters;
 	installation->has_owners = draft->plan.counters.nr_own || rules.has_own_slots;
-	installation->patches = draft->patches;
+	free(draft->patches); /* the region has them */
 	draft->patches = NULL;
 	return 0;
 }
@@ -657,8 +656,6 @@ static enum apply_outcome apply(struct installation *installation,
 static void release(struct installation *installation)
 {
 	patched_release(&installation->patched);
-	free(installation->patches);
-	installation->patches = NULL;
 	region_close(&installation->region);
 }
 
@@ -709,7 +706,7 @@ int installation_make(struct installation **installation, const struct probe_acc
 			copies = COPIES_SHARED;
 		if (status < 0)
 			continue;
-		patched_init(&made->patched, made->patches, draft.nr_patches);
+		patched_init(&made->patched, region_patches(&made->region), draft.nr_patches);
 		outcome = apply(made, access, cost, &own);
 		if (outcome == APPLIED)
 			break;
@@ -741,6 +738,14 @@ void installation_free(struct installation *installation)
 		return;
 	release(installation);
 	free(installation);
+}
+
+const struct patch *installation_patches(const struct installation *installation, uint64_t inode,
+					 size_t nr)
+{
+	return installation->region.inode == inode && installation->patched.nr == nr
+		       ? region_patches(&installation->region)
+		       : NULL;
 }
 
 uint64_t installation_count(const struct installation *installation, uint32_t counter)
@@ -778,7 +783,7 @@ uint64_t installation_nr_missed(const struct installation *installation)
 bool installation_callee(const struct installation *installation, uint32_t counter,
 			 uint64_t *address, bool *is_word)
 {
-	const struct patch *patch = &installation->patches[counter];
+	const struct patch *patch = &region_patches(&installation->region)[counter];
 
 	*address = patch->callee;
 	*is_word = patch->callee_kind == PATCH_CALLEE_IN_WORD;
@@ -800,7 +805,7 @@ static bool is_without_patches(const struct installation *installation, pid_t pi
 bool installation_is_loaded_anew(const struct installation *installation, uint32_t counter,
 				 pid_t pid, struct target_memory *memory)
 {
-	const struct patch *patch = &installation->patches[counter];
+	const struct patch *patch = &region_patches(&installation->region)[counter];
 	uint8_t bytes[PATCH_MAX_BYTES];
 
 	return target_memory_get(memory, patch->address, bytes, patch->nr_bytes) &&
@@ -810,7 +815,7 @@ bool installation_is_loaded_anew(const struct installation *installation, uint32
 
 bool installation_is_in_sled(const struct installation *installation, uint32_t counter)
 {
-	return installation->patches[counter].is_in_sled;
+	return region_patches(&installation->region)[counter].is_in_sled;
 }
 
 uint8_t *installation_look(struct installation *installation, pid_t pid,

@@ -46,6 +46,12 @@ struct installation;
 int installation_make(struct installation **installation, const struct probe_access *access,
 		      struct probe_request *requests, size_t nr_requests,
 		      const struct probe_extras *extras, struct probe_cost *cost, struct err *err);
+/*
+ * All its patches, if they are in the memory file with this inode, and are as many; or NULL. Valid
+ * until it is freed.
+ */
+const struct patch *installation_patches(const struct installation *installation, uint64_t inode,
+					 size_t nr);
 /* Forget it here. The process keeps its probes, unless probes_remove() has removed them. */
 void installation_free(struct installation *installation);
 

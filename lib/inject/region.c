@@ -501,6 +501,7 @@ static int make_rest(struct making *making, struct err *err)
 	struct memory *rest = &making->rest;
 	int status = make_memory(making, rest, err);
 	uint64_t end;
+	void *head;
 
 	file_pieces_add(&pieces, 0, &making->region->header, sizeof(making->region->header));
 	file_pieces_add(&pieces, plan->patches_offset, contents->patches,
@@ -515,9 +516,15 @@ static int make_rest(struct making *making, struct err *err)
 						 &pieces, err);
 	if (status == 0)
 		status = look_at(rest, err);
+	if (status < 0)
+		return status;
+	head = mmap(NULL, plan->head_bytes, PROT_READ, MAP_SHARED, rest->file, 0);
+	if (head == MAP_FAILED)
+		return err_sys(err, "cannot map the memory of probes");
+	making->region->head = head;
 	making->region->dev = rest->found.st_dev;
 	making->region->inode = rest->found.st_ino;
-	return status;
+	return 0;
 }
 
 /* One call, as each stops the process twice. */
@@ -588,6 +595,8 @@ void region_close(struct region *region)
 {
 	if (region->data)
 		munmap(region->data, region->header.data_bytes);
+	if (region->head)
+		munmap((void *)(uintptr_t)region->head, region->header.head_bytes);
 	*region = (struct region){.inode = 0};
 }
 
@@ -603,6 +612,11 @@ void region_keep(const struct region *region, struct target_memory *memory)
 {
 	for (uint64_t i = 0; i < region->header.nr_parts; i++)
 		region_note_kept(region->header.parts[i].address, memory);
+}
+
+const struct patch *region_patches(const struct region *region)
+{
+	return (const void *)(region->head + region->header.patches_offset);
 }
 
 struct heap_shared *region_heap(const struct region *region)

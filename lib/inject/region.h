@@ -79,7 +79,8 @@ struct region_header {
 struct region {
 	struct region_header header; /* as profc made it */
 	uint8_t *data;		     /* all of it, mapped */
-	uint64_t dev, inode;	     /* of the file with header and code */
+	const uint8_t *head; /* header and patches, mapped: sealed, and so as profc made them */
+	uint64_t dev, inode; /* of the file with header and code */
 };
 
 /*
@@ -171,6 +172,8 @@ void region_close(struct region *region); /* here only */
 void region_keep(const struct region *region, struct target_memory *memory);
 /* Set is_kept of the header at an address. False: the memory is gone. */
 bool region_note_kept(uint64_t address, struct target_memory *memory);
+/* By number, up to region_close(). */
+const struct patch *region_patches(const struct region *region);
 /* NULL: the region has none. */
 struct heap_shared *region_heap(const struct region *region);
 uint64_t region_counter(const struct region *region, const struct region_counters *counters,

@@ -388,13 +388,23 @@ static int read_patches(const struct probe_access *access, uint64_t address,
 	return status;
 }
 
-/* Without `unmaps`, only restore the code. *is_kept is set if the memory must stay. */
-static int remove_region(const struct probe_access *access, const struct found_region *region,
-			 bool unmaps, struct probe_cost *cost, bool *is_kept, struct err *err)
+/* What a removal is made with. */
+struct removal {
+	const struct probe_access *access;
+	const struct removal_patches *known; /* or NULL */
+	struct probe_cost *cost;
+	bool *is_kept; /* set if the memory must stay */
+};
+
+/* Without `unmaps`, only restore the code. */
+static int remove_region(const struct removal *removal, const struct found_region *region,
+			 bool unmaps, struct err *err)
 {
+	const struct probe_access *access = removal->access;
 	struct region_header header;
 	struct patched patched;
-	struct patch *patches = NULL;
+	const struct patch *patches = NULL;
+	cleanup_free struct patch *read = NULL;
 	enum probes_found of = whose(&region->owner);
 	int status;
 
@@ -405,17 +415,20 @@ static int remove_region(const struct probe_access *access, const struct found_r
 		return of == PROBES_OURS ? fail_damaged(access, err) : 0;
 	if (!region_is_sound(&header))
 		return fail_damaged(access, err);
-	status = read_patches(access, region->address, &header, &patches, err);
+	if (removal->known && of == PROBES_OURS)
+		patches = removal->known->find(removal->known->context, region->inode,
+					       header.nr_patches);
+	status = patches ? 0 : read_patches(access, region->address, &header, &read, err);
 	if (status < 0)
 		return status;
+	patches = patches ? patches : read;
 	patched_init(&patched, patches, header.nr_patches);
-	status = undo(access, region->address, &header, &patched, cost, err);
+	status = undo(access, region->address, &header, &patched, removal->cost, err);
 	if (status == 0 && header.is_kept)
-		*is_kept |= region_note_kept(region->address, access->memory);
-	if (status == 0 && unmaps && !*is_kept)
-		status = removal_unmap(access, region->inode, &header, cost, err);
+		*removal->is_kept |= region_note_kept(region->address, access->memory);
+	if (status == 0 && unmaps && !*removal->is_kept)
+		status = removal_unmap(access, region->inode, &header, removal->cost, err);
 	patched_release(&patched);
-	free(patches);
 	return status;
 }
 
@@ -442,9 +455,10 @@ static int close_left_behind(const struct probe_access *access, struct probe_cos
 	return 0;
 }
 
-int probes_remove(const struct probe_access *access, struct probe_cost *cost, bool *is_kept,
-		  struct err *err)
+int probes_remove(const struct probe_access *access, const struct removal_patches *known,
+		  struct probe_cost *cost, bool *is_kept, struct err *err)
 {
+	const struct removal removal = {access, known, cost, is_kept};
 	struct found_region regions[REGIONS_MAX];
 	size_t nr = list_regions(access->pid, regions);
 	uint64_t end_ns = clock_monotonic_ns() + REMOVE_PATIENCES * access->patience_ns;
@@ -462,8 +476,7 @@ int probes_remove(const struct probe_access *access, struct probe_cost *cost, bo
 		if (nr > 1 ? unmaps && *is_kept : !unmaps)
 			continue;
 		status = clock_monotonic_ns() < end_ns
-				 ? remove_region(access, &regions[i % nr], unmaps, cost, is_kept,
-						 &own)
+				 ? remove_region(&removal, &regions[i % nr], unmaps, &own)
 				 : err_set(&own, ERR_LIMIT,
 					   "the probes in process %d take too long to remove",
 					   (int)access->pid);

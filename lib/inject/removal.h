@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 struct err;
+struct patch;
 struct probe_access;
 struct probe_cost;
 struct region_header;
@@ -28,6 +29,14 @@ enum probes_found {
 /* Nothing is stopped. */
 enum probes_found probes_find(pid_t pid, pid_t *owner);
 
+/* Patches of a process that need not be read from it. */
+struct removal_patches {
+	/* Those in the memory file with this inode, which are as many; NULL: not known. Borrowed.
+	 */
+	const struct patch *(*find)(void *context, uint64_t inode, size_t nr);
+	void *context;
+};
+
 /*
  * Restore the code of a process, and its address space: all threads are stopped for a moment, then
  * one makes the system calls. Only our probes and those left behind are removed. 0 also if there
@@ -35,9 +44,10 @@ enum probes_found probes_find(pid_t pid, pid_t *owner);
  * cannot be moved from its place, and the memory stays (the code is restored); ERR_CORRUPT: the
  * process has written to the header or the patches, and nothing was done. *is_kept, on success: the
  * memory stays for good, as the process changes its own code, and may restore a jump to it.
+ * `known` may be NULL.
  */
-int probes_remove(const struct probe_access *access, struct probe_cost *cost, bool *is_kept,
-		  struct err *err);
+int probes_remove(const struct probe_access *access, const struct removal_patches *known,
+		  struct probe_cost *cost, bool *is_kept, struct err *err);
 
 /*
  * Unmap an installation's memory once nothing leads to it: the file with this inode, as far as it

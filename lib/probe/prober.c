@@ -792,17 +792,40 @@ static void fail_kept(pid_t pid, struct err *err)
 }
 
 struct removal_of_one {
+	const struct prober *prober;
 	const struct probe_access *access;
 	struct probe_cost *cost;
 	struct err *err;
 	bool is_kept;
 };
 
+/* A child that was forked has those of its parent. */
+static const struct patch *find_patches(void *context, uint64_t inode, size_t nr)
+{
+	const struct prober *prober = context;
+
+	for (size_t i = 0; i < prober->nr_open; i++) {
+		const struct probed_process *process = prober->open[i];
+
+		for (size_t k = 0; k < process->nr_probed; k++) {
+			const struct installation *installation = process->probed[k].installation;
+			const struct patch *found =
+				installation ? installation_patches(installation, inode, nr) : NULL;
+
+			if (found)
+				return found;
+		}
+	}
+	return NULL;
+}
+
 static void remove_in_thread(void *context)
 {
 	struct removal_of_one *removal = context;
+	const struct removal_patches known = {.find = find_patches,
+					      .context = (void *)(uintptr_t)removal->prober};
 
-	probes_remove(removal->access, removal->cost, &removal->is_kept, removal->err);
+	probes_remove(removal->access, &known, removal->cost, &removal->is_kept, removal->err);
 }
 
 static void remove_from(void *context, pid_t pid)
@@ -818,7 +841,10 @@ static void remove_from(void *context, pid_t pid)
 		.patience_ns = is_late(removing) ? LATE_PATIENCE_NS : PATIENCE_NS,
 		.hint = &removing->prober->hint,
 		.own_filters = &removing->prober->own_filters};
-	struct removal_of_one removal = {.access = &access, .cost = &removing->cost, .err = &err};
+	struct removal_of_one removal = {.prober = removing->prober,
+					 .access = &access,
+					 .cost = &removing->cost,
+					 .err = &err};
 	uint64_t before_ns = removing->cost.stop_ns;
 	pid_t owner;
 

@@ -501,7 +501,7 @@ static int clean(const struct probe_access *access, struct err *err)
 	case PROBES_OURS:
 		return 0;
 	case PROBES_LEFT_BEHIND:
-		return probes_remove(access, &cost, &is_kept, err);
+		return probes_remove(access, NULL, &cost, &is_kept, err);
 	case PROBES_OF_OTHERS:
 		break;
 	}

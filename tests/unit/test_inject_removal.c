@@ -85,7 +85,7 @@ static int remove_all(const struct fixture *fixture)
 	struct err err = ERR_INIT;
 	bool is_kept;
 
-	return probes_remove(&fixture->access, &cost, &is_kept, &err);
+	return probes_remove(&fixture->access, NULL, &cost, &is_kept, &err);
 }
 
 static void assert_damaged(const struct fixture *fixture)
