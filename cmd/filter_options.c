@@ -158,6 +158,7 @@ int filter_options_apply(const struct filter_options *options, struct filter *fi
 		.functions = patterns(&options->functions),
 		.shape = {.focus = patterns(&options->focus), .hide = patterns(&options->hide)}};
 	filter->heap.temporary_ns = options->temporary_ns;
+	filter->slow.text = options->slow;
 	if (options->parallelism &&
 	    parse_parallelism(options->parallelism, &filter->parallelism, err))
 		return ERR_INVALID;

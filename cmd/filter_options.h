@@ -19,6 +19,7 @@ struct filter_options {
 	const char *time;	 /* "A..B", or NULL */
 	const char *at;		 /* of memory: a time, "peak" or "mark:TEXT", or NULL */
 	const char *parallelism; /* "N", "A..B", or NULL */
+	const char *slow;	 /* as slow_calls_new() takes it, or NULL */
 	uint64_t temporary_ns;	 /* 0: not given */
 	bool kernel, native;	 /* for prepare_profile() */
 };
@@ -61,6 +62,9 @@ struct filter_options {
 	FILTER_OPTION_ROW(OPTION_STRING, "parallelism", "N",                                       \
 		offsetof(values, member.parallelism),                                              \
 		"elapsed time during which N threads ran at once: 1, 2..4, 3.. or 0"),             \
+	FILTER_OPTION_ROW(OPTION_STRING, "slow", "FUNC[>LIMIT]", offsetof(values, member.slow),   \
+		"calls of FUNC, timed by record --spans, that take as long: p99 (the default) or " \
+		"a time"),                                                                         \
 	FILTER_OPTION_ROW(OPTION_STRING, "at", "WHEN", offsetof(values, member.at),                \
 		"memory that is alive at a time, at the peak or at mark:TEXT"),                    \
 	FILTER_OPTION_ROW(OPTION_DURATION, "temporary", "TIME",                                    \

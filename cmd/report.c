@@ -23,6 +23,7 @@
 #include "cmd/filter_options.h"
 #include "cmd/pager.h"
 #include "cmd/profile_options.h"
+#include "cmd/report_slow.h"
 #include "cmd/report_spans.h"
 #include "cmd/trigger_hint.h"
 #include "cmd/view_options.h"
@@ -660,6 +661,13 @@ static int report(const struct command *self, const struct report_request *reque
 	return status;
 }
 
+/* With another table, a tree or a metric --slow is a filter like others. */
+static bool compares_slow(const struct report_args *args)
+{
+	return args->filter.slow && kind_of(args) == REPORT_FLAT && !args->spans && !args->by &&
+	       !args->sort && !args->columns && !args->csv && args->metric == NOT_GIVEN;
+}
+
 static int run_report(const struct command *self, int argc, char **argv)
 {
 	struct report_args args = {.metric = NOT_GIVEN,
@@ -672,6 +680,10 @@ static int run_report(const struct command *self, int argc, char **argv)
 
 	if (parse(&args, argc, argv, &err) || make_request(&args, &request, &err)) {
 		status = usage_error(self, &err);
+	} else if (compares_slow(&args)) {
+		status = report_slow(self, args.input, &args.filter, &args.view,
+				     args.limit == LIMIT_NOT_GIVEN ? LIMIT_OF_GROUP : args.limit,
+				     args.json);
 	} else if (args.spans) {
 		status = report_spans(args.input, &args.view, args.json);
 	} else {

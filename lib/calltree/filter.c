@@ -14,6 +14,7 @@
 #include "calltree/patterns_priv.h"
 #include "calltree/reshape_priv.h"
 #include "profile/heap_estimate.h"
+#include "profile/slow_calls.h"
 #include "profile/timelines.h"
 
 /* All four lists, compiled. */
@@ -82,24 +83,26 @@ static bool *select_threads(const struct profile *profile, const struct compiled
 	return threads;
 }
 
-/* Keep the stacks that contain one of the functions. Parents come first. */
-static void select_by_function(struct selection *selection, const struct patterns *patterns)
+/* Set, by stack, whether it has one of the labels. Parents come first. */
+static void add_stacks_with(const struct expansion *expansion, const bool *labels, bool *stacks)
 {
-	const struct expansion *expansion = selection->expansion;
 	const struct stack_trie *trie = expansion->profile->stacks;
-	const bool *labels;
 
-	selection->functions = patterns_match_labels(patterns, expansion);
-	labels = selection->functions;
-	selection->stacks[STACK_EMPTY.v] = false;
+	stacks[STACK_EMPTY.v] = false;
 	for (uint32_t id = 1; id < stack_trie_nr(trie); id++) {
 		struct stack_id stack = {id};
 		struct frame_levels frame = expansion->frames[stack_trie_frame(trie, stack).v];
 
-		selection->stacks[id] = selection->stacks[stack_trie_parent(trie, stack).v];
-		for (uint32_t i = 0; i < frame.nr && !selection->stacks[id]; i++)
-			selection->stacks[id] = labels[expansion->levels[frame.first + i].label];
+		stacks[id] = stacks[stack_trie_parent(trie, stack).v];
+		for (uint32_t i = 0; i < frame.nr && !stacks[id]; i++)
+			stacks[id] = labels[expansion->levels[frame.first + i].label];
 	}
+}
+
+static void select_by_function(struct selection *selection, const struct patterns *patterns)
+{
+	selection->functions = patterns_match_labels(patterns, selection->expansion);
+	add_stacks_with(selection->expansion, selection->functions, selection->stacks);
 }
 
 /* Drop the stacks whose leaf is in none of the modules. */
@@ -298,6 +301,10 @@ const struct time_range *selection_range(const struct selection *selection, stru
 
 int filter_fits(const struct filter *filter, enum metric metric, struct err *err)
 {
+	if (filter->slow.text && (metric_is_counter(metric) || metric == METRIC_ELAPSED ||
+				  !metric_is_of_samples(metric)))
+		return err_set(err, ERR_INVALID,
+			       "--slow needs a metric of time: cpu, wall, blocked or runq");
 	if (filter->heap.at != FILTER_AT_END && metric != METRIC_LIVE)
 		return err_set(err, ERR_INVALID, "--at needs --metric live");
 	if (filter->heap.temporary_ns && metric != METRIC_TEMPORARY)
@@ -442,12 +449,53 @@ static void select_all(struct selection *out, const struct compiled_filter *comp
 	select_stacks(out, compiled);
 	if (filter->shape.focus.nr)
 		out->stacks[STACK_EMPTY.v] = false;
-	out->whole_lives =
-		filter->modules.nr == 0 && filter->functions.nr == 0 && filter->shape.focus.nr == 0;
+	out->whole_lives = filter->modules.nr == 0 && filter->functions.nr == 0 &&
+			   filter->shape.focus.nr == 0 && !filter->slow.text;
 	out->everything = filter->threads.nr == 0 && filter->processes.nr == 0 &&
-			  !filter->parallelism.is_given;
+			  !filter->parallelism.is_given && !filter->slow.text;
 	out->all_stacks = filter->modules.nr == 0 && filter->functions.nr == 0 && !out->reshaped;
-	out->whole_processes = filter->threads.nr == 0 && filter->modules.nr == 0 && !out->reshaped;
+	out->whole_processes = filter->threads.nr == 0 && filter->modules.nr == 0 &&
+			       !filter->slow.text && !out->reshaped;
+}
+
+/* By label: is it the function? */
+static bool *match_function(const struct expansion *expansion, const char *function)
+{
+	const struct profile *profile = expansion->profile;
+	bool *labels = xcalloc(expansion->nr_labels + 1, sizeof(*labels));
+
+	for (size_t i = 0; i < expansion->nr_labels; i++) {
+		const struct label *label = &expansion->labels[i];
+
+		labels[i] = label->kind == LABEL_FUNCTION &&
+			    strcmp(profile_str(profile,
+					       profile->symbols.functions[label->function.v].name),
+				   function) == 0;
+	}
+	return labels;
+}
+
+static int select_slow(struct selection *selection, const struct slow_filter *filter,
+		       struct err *err)
+{
+	const struct expansion *expansion = selection->original;
+	struct selected_slow *slow = &selection->slow;
+	cleanup_free bool *labels = NULL;
+	int status;
+
+	if (!filter->text)
+		return 0;
+	status = slow_calls_new(expansion->profile, filter->text, &slow->calls, err);
+	if (status) {
+		err_prefix(err, "--slow");
+		return status;
+	}
+	if (!filter->with_others)
+		return 0;
+	labels = match_function(expansion, slow->calls->function);
+	slow->stacks = xcalloc(stack_trie_nr(expansion->profile->stacks), sizeof(*slow->stacks));
+	add_stacks_with(expansion, labels, slow->stacks);
+	return 0;
 }
 
 static bool has_time_range(const struct selection *selection)
@@ -475,6 +523,8 @@ int selection_new(const struct expansion *expansion, const struct filter *filter
 		select_all(out, &compiled, filter);
 		status = find_moment(out, &filter->heap, &out->heap, err);
 	}
+	if (status == 0)
+		status = select_slow(out, &filter->slow, err);
 	if (status == 0) {
 		out->whole_lives = out->whole_lives && !has_time_range(out);
 		out->everything = out->everything && out->whole_lives;
@@ -494,6 +544,8 @@ void selection_free(struct selection *selection)
 	free(selection->processes);
 	free(selection->functions);
 	free(selection->stacks);
+	slow_calls_free(selection->slow.calls);
+	free(selection->slow.stacks);
 	free(selection->ranges);
 	timelines_free(selection->timelines);
 	elapsed_free(*selection->elapsed);
@@ -571,6 +623,18 @@ static bool in_time(struct selection_walk *walk, struct sample *sample)
 	return cut_sample(range, begin_ns, sample);
 }
 
+/* Was it taken in a slow call, or, if these are wanted, too, in another one of the function? */
+static bool is_in_calls(struct selection_walk *walk, size_t index)
+{
+	const struct selected_slow *slow = &walk->selection->slow;
+	const struct sample *sample = &walk->selection->original->profile->samples[index];
+
+	if (!slow->calls)
+		return true;
+	walk->slow_call = slow_calls_find(slow->calls, sample->thread, sample->time_ns);
+	return walk->slow_call != SLOW_CALL_NONE || (slow->stacks && slow->stacks[sample->stack.v]);
+}
+
 bool selection_walk_next(struct selection_walk *walk, struct sample *sample)
 {
 	const struct selection *selection = walk->selection;
@@ -579,7 +643,7 @@ bool selection_walk_next(struct selection_walk *walk, struct sample *sample)
 	while (walk->next < profile->nr_samples) {
 		*sample = profile->samples[walk->next++];
 		if (in_time(walk, sample) && selection->threads[sample->thread.v] &&
-		    selection->stacks[sample->stack.v])
+		    selection->stacks[sample->stack.v] && is_in_calls(walk, walk->next - 1))
 			return true;
 	}
 	return false;

@@ -12,6 +12,7 @@ struct elapsed;
 struct err;
 struct expansion;
 struct reshaped;
+struct slow_calls;
 struct timelines;
 
 /*
@@ -59,6 +60,12 @@ struct shape_filter {
 	struct pattern_list hide;  /* its time is that of its caller */
 };
 
+/* Samples in slow calls of a function, as slow_calls_new() takes it; NULL: not asked for. */
+struct slow_filter {
+	const char *text; /* borrowed */
+	bool with_others; /* and those in other calls of the function */
+};
+
 struct filter {
 	struct pattern_list threads;   /* tid, or name of the thread */
 	struct pattern_list processes; /* pid, or name or command of the process */
@@ -75,6 +82,7 @@ struct filter {
 	bool from_before_trigger, to_before_trigger;
 	struct heap_filter heap;
 	struct parallelism_range parallelism; /* for METRIC_ELAPSED */
+	struct slow_filter slow;
 };
 
 /* The heap filter of a selection, resolved. */
@@ -82,6 +90,13 @@ struct selected_heap {
 	uint64_t at_ns; /* or HEAP_AT_END */
 	bool at_peak;
 	uint64_t temporary_ns;
+};
+
+/* The filter of slow calls of a selection. */
+struct selected_slow {
+	struct slow_calls *calls; /* owned; NULL: there is none */
+	bool *stacks; /* owned: by stack_id of the original, those in the function; NULL: no others
+		       */
 };
 
 /* Nothing if it ends before it begins. */
@@ -118,6 +133,7 @@ struct selection {
 	struct timelines *timelines;
 	struct selected_heap heap;
 	struct parallelism_range parallelism;
+	struct selected_slow slow;
 	/* Where the elapsed time went, once it was asked for (calltree/elapsed.h); owned. */
 	struct elapsed **elapsed;
 };
@@ -153,6 +169,7 @@ struct selection_walk {
 	uint64_t *previous_ns; /* by thread_id, owned; NULL where begins are of no use */
 	/* begin of the last sample's time, as cut; see selection_walk_tell_begins() */
 	uint64_t begin_ns;
+	size_t slow_call; /* of slow_calls.at, if that is a filter; SLOW_CALL_NONE: another call */
 };
 
 void selection_walk_init(struct selection_walk *walk, const struct selection *selection);

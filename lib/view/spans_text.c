@@ -10,6 +10,7 @@
 #include "base/minmax.h"
 #include "base/sink.h"
 #include "profile/profile.h"
+#include "profile/slow_calls.h"
 #include "view/number.h"
 #include "view/paragraph.h"
 #include "view/table.h"
@@ -136,18 +137,7 @@ static uint64_t nr_without_end(const struct calls *calls)
 
 static const char *name_of(const struct profile *profile, const struct calls *calls)
 {
-	uint32_t frame = calls->span->where.v;
-	struct frame_symbols chain = {0};
-
-	if (frame < profile->symbols.nr_frames)
-		chain = profile->symbols.frames[frame];
-	if (!chain.nr)
-		return "";
-	return profile_str(profile,
-			   profile->symbols
-				   .functions[profile->symbols.locations[chain.first + chain.nr - 1]
-						      .function.v]
-				   .name);
+	return profile_span_name(profile, calls->span);
 }
 
 static const char *thread_name(const struct profile *profile, const struct calls *calls)

@@ -13,6 +13,7 @@ from profc import Recorder, profc, record
 from targets import Running, build
 
 PROGRAM = ("timed_calls.c", "-O2", "-g", "-D_GNU_SOURCE", "-pthread")
+PROGRAM_OF_LOCK = ("slow_calls.c", "-O2", "-g", "-D_GNU_SOURCE", "-pthread")
 
 
 def spans_of(recording):
@@ -141,6 +142,64 @@ class Spans(LiveCase):
         counters = json.loads(recording.info("--json"))["counters"]
         self.assertEqual(len(row["slow"]) + counters["slow_calls_dropped"], 600000)
         self.assertIn("slow calls whose times are missing", recording.info())
+
+    def test_what_slow_calls_do_differently(self):
+        """Every 40th call waits for a lock, for as long as the kernel says."""
+        recording = record(
+            self.directory, [build(*PROGRAM_OF_LOCK), "3000", "40"], "--spans", "handle_request>2ms"
+        )
+        said = recording.said[0]
+        (row,) = spans_of(recording)
+        limit = ["-i", recording.path, "--slow", "handle_request>5ms"]
+        found = json.loads(profc("report", *limit, "--json").stdout)
+        long = [call for call in row["slow"] if call["length_ns"] >= 5_000_000]
+        self.assertEqual(found["slow"]["calls"], len(long))
+        self.assertGreaterEqual(len(long), said["slow"])
+        self.assertEqual(found["slow"]["calls"] + found["others"]["calls"], said["calls"])
+        self.assertAlmostEqual(
+            found["slow"]["mean_ns"], sum(call["length_ns"] for call in long) / len(long), delta=1
+        )
+        (lock,) = [
+            row for row in found["rows"] if row["object"] == "big_lock" and row["function"] == "take_lock"
+        ]
+        self.assertEqual(lock["state"], "blocked")
+        self.assertLessEqual(lock["others"]["percent"], lock["others"]["ci"])
+        total_ns = found["slow"]["mean_ns"] * len(long)
+        blocked_ns = lock["slow"]["percent"] / 100 * total_ns
+        self.assertAlmostEqual(
+            blocked_ns, said["blocked_ns"],
+            delta=1.5 * lock["slow"]["ci"] / 100 * total_ns + 0.1 * said["blocked_ns"],
+        )
+        for side in ("slow", "others"):
+            whole = sum(row[side]["percent"] for row in found["rows"] if row["whole_state"])
+            self.assertAlmostEqual(whole, 100, delta=0.1)
+        # A filter of any view.
+        locks = profc("report", *limit, "-m", "blocked", "--by", "lock", "--csv").stdout
+        self.assertIn("big_lock", locks)
+        self.assertIn("take_lock", profc("report", *limit, "-m", "wall", "--tree").stdout)
+        self.assertNotIn("hold", profc("report", *limit, "-m", "wall", "--tree").stdout)
+        self.assertIn("take_lock", profc("export", *limit, "--folded", "-m", "wall", "-o", "-").stdout)
+        text = profc("report", *limit, "--color", "never").stdout
+        self.assertRegex(text, "calls took 5.00 ms or longer.* in the mean, and the others")
+        self.assertRegex(text, "big_lock in take_lock")
+
+    def test_slow_calls_that_there_are_not(self):
+        recording = record(
+            self.directory, [build(*PROGRAM_OF_LOCK), "300", "100"], "--spans", "handle_request"
+        )
+        for text, status, message in (
+            ("handle_request>1h", 1, "no call of 'handle_request' as long as that"),
+            ("handle_reqest", 1, "calls of 'handle_reqest' were not timed"),
+            ("handle_request>p100", 2, "'>' is followed by a time"),
+        ):
+            done = profc("report", "-i", recording.path, "--slow", text, status=status)
+            self.assertIn("--slow: ", done.stderr)
+            self.assertIn(message, done.stderr)
+        done = profc("report", "-i", recording.path, "--slow", "handle_request", "-m", "alloc", status=2)
+        self.assertIn("--slow needs a metric of time", done.stderr)
+        recording = record(self.directory, [build(*PROGRAM_OF_LOCK), "300", "100"])
+        done = profc("report", "-i", recording.path, "--slow", "handle_request", status=1)
+        self.assertIn("no calls were timed", done.stderr)
 
     def test_too_many_functions(self):
         names = [word for i in range(17) for word in ("--spans", f"f{i}")]
