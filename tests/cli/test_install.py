@@ -33,6 +33,9 @@ def make(*arguments, cwd=ROOT):
     return done.stdout
 
 
+TOPICS = ("ci", "compare", "containers", "count", "memory", "waits")
+
+
 class Installing(unittest.TestCase):
     def setUp(self):
         self.directory = tempfile.mkdtemp(prefix="profc-test-")
@@ -59,7 +62,7 @@ class Install(Installing):
             "usr/share/man/man1/profc.1",
             "usr/share/man/man5/profc-agent.5",
             "usr/share/man/man5/profc-data.5",
-            "usr/share/man/man7/profc-containers.7",
+            *(f"usr/share/man/man7/profc-{topic}.7" for topic in TOPICS),
             "usr/share/bash-completion/completions/profc",
             "usr/share/zsh/site-functions/_profc",
             "usr/share/fish/vendor_completions.d/profc.fish",
