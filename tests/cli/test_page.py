@@ -11,7 +11,7 @@ from made import make_profile
 from profc import Recording, profc, record
 from targets import build, need, source_path
 
-VIEWS = ("flame", "chart", "sandwich", "tree", "table", "source")
+VIEWS = ("flame", "chart", "sandwich", "tree", "table", "source", "waits")
 
 
 class Counters(InBrowser):

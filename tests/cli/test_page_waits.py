@@ -95,5 +95,138 @@ class Frames(OfLocks):
         self.assertGreater(listing["total_ns"], 0)
 
 
+class Tab(OfLocks):
+    """Waits."""
+
+    def rows(self):
+        return {row[5]: row for row in self.cells("waits")}
+
+    def test_is_the_report(self):
+        self.page.click("#tab-waits")
+        rows = self.rows()
+        self.assertEqual(set(rows), set(self.locks))
+        for name, expected in self.locks.items():
+            row = rows[name]
+            self.assertEqual(row[1], f"{expected['self_pct']:.2f} \u00b1{expected['ci_pct']:.1f}", row)
+            self.assertEqual(row[2:5] + [row[6]], [f"{expected['self_samples']:,}", str(expected["threads"]),
+                                                  expected["kind"], expected["waiting_in"]])
+            if expected["kind"] == "join":  # for which the report names the thread alone
+                self.assertEqual(row[7], "holder 100%")
+                continue
+            self.assertEqual(row[7], ", ".join(f"{owner['name']} {owner['pct']:.0f}%" for owner in expected["owners"]))
+            if expected["owners"]:
+                (owner,) = expected["owners"]
+                self.assertTrue(row[8].startswith(owner["functions"][0]["function"]), row)
+
+    def test_is_sorted_and_searched(self):
+        self.page.click("#tab-waits")
+        self.page.click("#view-waits [data-sort=name]")
+        names = [row[5] for row in self.cells("waits")]
+        self.assertEqual(names, sorted(names))
+        self.assertEqual(self.state()["waitSort"], "name")
+        self.page.key("/")
+        self.page.type("want_lock")
+        self.assertEqual(set(self.rows()), {name for name, row in self.locks.items() if row["waiting_in"] == "want_lock"})
+        self.page.key("Enter")
+        self.assertRegex(self.text("#place"), r"^\d of 4$")
+        self.page.run("document.querySelector('#search').select()")
+        self.page.type("nowhere")
+        self.assertEqual(self.text("#view-waits .note"), "No match.")
+
+    def test_obeys_time_and_threads(self):
+        self.page.click("#tab-waits")
+        self.drag_range(0.25, 0.5)
+        part = float(self.rows()["plain_lock"][0].split()[0])
+        unit = self.rows()["plain_lock"][0].split()[1]
+        whole = self.locks["plain_lock"]["self_ns"]
+        self.assertAlmostEqual(part * {"s": 1e9, "ms": 1e6}[unit], 0.25 * whole, delta=0.05 * whole)
+        self.page.key("Escape")
+        self.page.run("[...document.querySelectorAll('#threads .track')].find((track) => track.querySelector('.name')"
+                      ".innerText === 'idle').querySelector('input').dispatchEvent("
+                      "new MouseEvent('click', {bubbles: true, shiftKey: true}))")
+        self.page.settle()
+        self.assertEqual(set(self.rows()), {"never"})
+        self.page.run("[...document.querySelectorAll('#threads .track')].find((track) => track.querySelector('.name')"
+                      ".innerText === 'holder').querySelector('input').dispatchEvent("
+                      "new MouseEvent('click', {bubbles: true, shiftKey: true}))")
+        self.page.settle()
+        self.assertEqual(self.text("#view-waits .note"), "Nothing that is selected waits for a lock or a descriptor.")
+
+    def test_a_click_shows_both_stacks_and_back_undoes(self):
+        self.choose("#metric", "cpu")
+        self.page.click("#tab-waits")
+        self.assertTrue(self.page.run("document.querySelector('#metric').disabled"))
+        place = [row[5] for row in self.cells("waits")].index("plain_lock") + 1
+        self.page.click(f"#view-waits .body .row:nth-child({place})")
+        self.assertEqual(self.state()["view"], "sandwich")
+        heads = self.page.run("[...document.querySelectorAll('#view-sandwich .head')].map((head) => "
+                              "head.lastElementChild.innerText)")
+        self.assertEqual(heads[1:], ["waiting in", "held by"])
+        self.assertRegex(self.cells("sandwich .callee-list")[0][-1], r"holder \(pid \d+, tid \d+\)$")
+        left, top, width, _ = self.page.box("#view-sandwich .callees canvas")
+        self.page.move(left + width * 0.2, top + 18 * 5 + 9)
+        self.assertRegex(self.text("#tip"), r"^[0-9.]+ m?s +[0-9.]+ \u00b1[0-9.]+% of the time in which it was held\n"
+                         "compute_with_locks")
+        anchor = self.page.run("location.hash")
+        self.page.back()
+        self.assertEqual(self.state()["view"], "waits")
+        self.page.open(self.html, anchor)
+        self.assertIn("mutex plain_lock", self.text("#chosen-text"))
+
+    def test_other_tabs_keep_their_metric(self):
+        self.choose("#metric", "wall")
+        self.page.click("#tab-waits")
+        self.assertIn("blocked ", self.text("#sum"))
+        self.page.click("#tab-tree")
+        self.assertIn("wall ", self.text("#sum"))
+
+    def test_keys_go_there(self):
+        self.page.key("7")
+        self.page.key("ArrowDown")
+        self.assertIn("function", self.state())
+        self.page.key("Enter")
+        self.assertEqual(self.state()["view"], "sandwich")
+        self.page.key("f")
+        self.assertIn("only stacks with", self.text("#transforms"))
+        self.page.key("7")
+        self.assertEqual(len(self.rows()), 1)
+        self.page.click("#transforms .chip")
+        self.assertEqual(len(self.rows()), len(self.locks))
+
+    def test_fits_all_widths(self):
+        for width in (320, 400, 900, 1280):
+            for theme in ("light", "dark"):
+                self.page.resize(width, 800)
+                self.page.theme(theme)
+                self.page.open(self.html, "#view=waits")
+                self.assertLessEqual(self.page.run("document.documentElement.scrollWidth"), width)
+                self.assertEqual(len(self.cells("waits")), len(self.locks))
+
+
+class WithoutWaits(InBrowser):
+    """The tab says why it has none."""
+
+    SIZE = (300, 20, 1)
+
+    def test_recording_does_not_have_them(self):
+        self.page.click("#tab-waits")
+        self.assertEqual(self.text("#view-waits .note"), "The recording does not have what threads waited for.")
+
+    def test_none_was_seen(self):
+        recording = record(self.directory, [build("four_functions"), "100"])
+        other = self.path("other.html")
+        profc("export", "-i", recording.path, "--html", "-o", other)
+        self.page.open(other, "#view=waits")
+        self.assertEqual(self.text("#view-waits .note"), "No thread was seen to wait for a lock or a descriptor.")
+
+    def test_a_comparison_has_no_tab(self):
+        other = self.path("diff.html")
+        profc("diff", "--html", "-o", other, self.data, self.data)
+        self.page.open(other, "#view=waits")
+        self.assertTrue(self.page.run("document.querySelector('#tab-waits').hidden"))
+        self.page.key("7")
+        self.assertEqual(self.page.run("document.querySelector('[aria-selected=true]').id"), "tab-flame")
+
+
 if __name__ == "__main__":
     unittest.main()

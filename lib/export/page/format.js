@@ -9,7 +9,7 @@
 //	waits.js    what threads wait for, and who has it
 //	trees.js    from stacks to trees of functions and sums of functions and lines
 //	colors.js, tip.js, search.js, rows.js, copy.js   parts that views share
-//	flame.js, sandwich.js, chart.js, tree.js, table.js, source.js   the views
+//	flame.js, sandwich.js, chart.js, tree.js, table.js, source.js, waiting.js   the views
 //	time.js     tracks of threads, where a range of time is chosen
 //	header.js   what the recording is, the tool bar and the bar of the chosen function
 //	main.js     puts them together

@@ -104,8 +104,12 @@ function listenToTools() {
 	byId("show-help").addEventListener("click", () => byId("help").showModal());
 }
 
+let metricBefore = ""; // that of the view from which one went to the waits, whose metric is blocked
+
 function showView(view) {
-	setState({view: view, left: null, right: null});
+	const metric = state.view === "waits" && metricBefore ? metricBefore : state.metric;
+	metricBefore = view === "waits" ? metric : "";
+	setState({view: view, metric: metricOfView(view, metric), left: null, right: null});
 }
 
 function resetAll() {
@@ -151,6 +155,7 @@ function showTransforms() {
 function showTools() {
 	for (const id of ["metric", "group", "colors"])
 		byId(id).value = state[id];
+	byId("metric").disabled = state.view === "waits";
 	if (document.activeElement !== byId("pattern"))
 		byId("pattern").value = state.pattern;
 	byId("pattern").hidden = state.group !== "pattern";
@@ -186,7 +191,8 @@ const ACTIONS = [
 	{key: "m", text: "Hide module", title: "leave all functions of its module out of stacks",
 		patch: (id) => functions[id].module ?
 			{hideModules: [...new Set([...state.hideModules, functions[id].module])]} : {}},
-	{key: "c", text: "Callers", title: "its callers and callees", patch: () => ({view: "sandwich"})},
+	{key: "c", text: "Callers", title: "its callers and callees", patch: (id) => ({view: "sandwich",
+		...(waitOf(id) ? {metric: "blocked"} : {})})},
 	{key: "s", text: "Source", title: "its lines", patch: () => ({view: "source", file: "", line: 0})},
 	{key: "t", text: "In table", title: "its row in the table of functions", patch: () => ({view: "table"})},
 ];
@@ -219,7 +225,7 @@ function showChosen() {
 		amountText(state.metric, self.weight) + " " + shareText(self, whole) + "%" +
 		(sides[0].calls[id] !== undefined ? ", " + countText(sides[0].calls[id]) + " calls" : "") + changed;
 	text.replaceChildren(element("b", "", numbers), " ", element("span", "name", row.name), " ",
-		element("span", "dim", placeOf(row)));
+		element("span", "dim", placeOf(row) || describeHolder(id).filter(([, name]) => name !== "dim").map(([line]) => line).join(", ")));
 	text.title = row.full;
 }
 

@@ -2,7 +2,7 @@
 // Reads the data, makes the views, and shows what the address says.
 const views = {};
 const MAKERS = {flame: makeFlameView, chart: makeChartView, sandwich: makeSandwichView, tree: makeTreeView,
-	table: makeTableView, source: makeSourceView};
+	table: makeTableView, source: makeSourceView, waits: makeWaitsView};
 let tracks = null;
 
 function viewOf(name) {
@@ -22,7 +22,7 @@ function showAll(before) {
 	showSum();
 	showLegend();
 	showChosen();
-	byId("legend").hidden = ["table", "tree", "source"].includes(state.view);
+	byId("legend").hidden = ["table", "tree", "source", "waits"].includes(state.view);
 	tracks.update();
 	viewOf(state.view).update();
 	if (isOtherView && views[state.view].hasPicked)
@@ -121,6 +121,8 @@ async function readSides() {
 		diffMode = oldData.diffMode;
 		diffNoise = oldData.noise;
 		sides.push(decodeSide(oldData));
+		VIEWS.splice(VIEWS.indexOf("waits"), 1);
+		byId("tab-waits").hidden = true;
 	}
 	sides.forEach(addWaits);
 	metrics = Object.keys(UNITS).filter((metric) => sides.some((side) => findMetrics(side).includes(metric)));

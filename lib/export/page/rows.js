@@ -3,7 +3,7 @@
 //
 // options: label, columns() → [{key, title, width, number, sort, hint}], cells(row) → [{text, title,
 // bar, indent, open, className}], pick(row), open(row), and for trees level(row), isOpen(row),
-// isPlain: rows are not of functions; toggle(row, open), openAll(row), stack(row) → labels, leaf first.
+// click(row): in place of picking it; sortKey: of the state; isPlain: rows are not of functions; toggle(row, open), openAll(row), stack(row) → labels, leaf first.
 const ROW_PX = 22, PRINTED_ROWS = 200;
 let nrTables = 0;
 
@@ -38,6 +38,8 @@ class RowTable {
 				return;
 			if (event.target.closest(".toggle"))
 				this.options.toggle(row);
+			else if (this.options.click)
+				this.options.click(row);
 			else
 				this.moveTo(row, true);
 		});
@@ -127,12 +129,12 @@ class RowTable {
 			return cell;
 		}
 		const button = element("button", "", column.title);
-		const is = state.sort.replace(/^-/, "") === column.sort && !column.follows;
+		const sort = state[this.options.sortKey || "sort"], is = sort.replace(/^-/, "") === column.sort && !column.follows;
 		button.dataset.sort = column.sort;
 		button.tabIndex = -1;
-		cell.setAttribute("aria-sort", !is ? "none" : state.sort[0] === "-" ? "descending" : "ascending");
+		cell.setAttribute("aria-sort", !is ? "none" : sort[0] === "-" ? "descending" : "ascending");
 		if (is)
-			button.append(state.sort[0] === "-" ? " \u25be" : " \u25b4");
+			button.append(sort[0] === "-" ? " \u25be" : " \u25b4");
 		cell.append(button);
 		return cell;
 	}

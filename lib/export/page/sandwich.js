@@ -21,15 +21,16 @@ function callsBetween() {
 }
 
 function makeNeighbours(host, label, find, edge) {
+	const ofWait = {callers: "waiting in", callees: "held by"}, title = () => waitOf(state.function) ? ofWait[label] : label;
 	let rows = [], whole = newTally();
 	const table = new RowTable(host, {
 		label: label,
 		columns: () => [
-			{title: state.metric, width: "84px", number: true},
+			{title: waitOf(state.function) && label === "callees" ? "had it" : state.metric, width: "84px", number: true},
 			{title: "% of it", width: "100px", number: true},
 			...(sides[1] ? [{title: "old", width: "84px", number: true}] : []),
 			...(sides[0].calls.length ? [{title: "calls", width: "80px", number: true}] : []),
-			{title: label, width: "minmax(120px, 1fr)"},
+			{title: title(), width: "minmax(120px, 1fr)"},
 		],
 		cells: (i) => {
 			const row = rows[i], calls = callsBetween().get(edge(row.label));

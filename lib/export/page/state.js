@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What is shown. All of it stands in the address behind #, so that a link shows the same and Back
 // undoes what was done. Functions stand there by number, which is theirs in this page alone.
-const VIEWS = ["flame", "chart", "sandwich", "tree", "table", "source"];
+const VIEWS = ["flame", "chart", "sandwich", "tree", "table", "source", "waits"];
 const DEFAULTS = {
 	view: "flame", metric: "", from: null, to: null, threads: null, focus: -1, only: "", drop: [], without: "", hide: [],
 	hideModules: [], collapse: false, invert: false, group: "process", pattern: "[0-9]+",
-	zoom: [], left: null, right: null, function: -1, search: "", sort: "-self", colors: "module", thread: -1, line: 0, asm: false,
+	zoom: [], left: null, right: null, function: -1, search: "", sort: "-self", waitSort: "-blocked", colors: "module", thread: -1, line: 0, asm: false,
 	file: "",
 };
 const NUMBERS = ["from", "to", "left", "right"]; // or null
@@ -65,6 +65,11 @@ function decodeState(hash) {
 	return checkState(read);
 }
 
+// Waits are blocked time, whatever the metric was.
+function metricOfView(view, metric) {
+	return view === "waits" && metrics.includes("blocked") ? "blocked" : metric;
+}
+
 function checkState(read) {
 	const isFunction = (id) => Number.isInteger(id) && id >= 0 && id < functions.length;
 	if (!VIEWS.includes(read.view))
@@ -77,6 +82,7 @@ function checkState(read) {
 		read[key] = regexOf(read[key]) ? read[key] : "";
 	if (!metrics.includes(read.metric))
 		read.metric = defaults.metric;
+	read.metric = metricOfView(read.view, read.metric);
 	if (read.threads)
 		read.threads = read.threads.filter((id) => Number.isInteger(id) && id in sides[0].threads);
 	if (sides[1]) // a part of one side cannot be compared with the whole of the other

@@ -37,7 +37,17 @@ function describeChange(total, whole, oldTotal, oldWhole) {
 		(changed.isSure ? "" : ", within chance"), "numbers"]];
 }
 
+// Of the time in which a thread had what others waited for.
+function describeHeld(tree, node) {
+	const total = tallyAt(tree.total[0], node), label = tree.label[node];
+	return [[timeText(total.weight) + "   " + shareText(total, tallyAt(tree.total[0], 0)) +
+		"% of the time in which it was held", "numbers"], [labelName(label), "name"],
+		...(label >= 0 ? [[placeOf(functions[label]), "dim"]] : [])];
+}
+
 function describeNode(tree, node, root) {
+	if (tree.isOfHolders)
+		return describeHeld(tree, node);
 	const total = tallyAt(tree.total[0], node), zoomed = root > 0 ? tallyAt(tree.total[0], root) : null;
 	const lines = describeSums(tree.label[node], total, tallyAt(tree.self[0], node), selectedTotal(), zoomed);
 	if (!sides[1])

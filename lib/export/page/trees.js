@@ -584,7 +584,7 @@ function shownTree() {
 
 function calleesTree(id) {
 	return remember("callees", keyOf(...TREE) + id, () =>
-		state.metric === "calls" ? growNeighbours(id, false) : growCallees(id));
+		waitOf(id) ? growHolders(id) : state.metric === "calls" ? growNeighbours(id, false) : growCallees(id));
 }
 
 function callersTree(id) {

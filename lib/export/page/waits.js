@@ -101,6 +101,12 @@ function waitOf(label) {
 	return label >= 0 && functions[label].wait !== undefined ? sides[0].waitObjects[functions[label].wait] : null;
 }
 
+// The thread that a sleeping one waits for, by sample; -1: none is known.
+function holderAt(side, i) {
+	const wait = side.samples.wait ? side.samples.wait[i] : 0;
+	return wait && !sides[1] ? side.data.waits[wait - 1][1] : -1;
+}
+
 // --- who had it, and what it did meanwhile, as lib/calltree/blame.c finds it ---
 
 function addTo(map, key, amount) {
@@ -112,11 +118,11 @@ function heaviest(map) {
 }
 
 function newBlame() {
-	return {weight: 0, owners: new Map()};
+	return {weight: 0, threads: new Set(), waiting: new Map(), owners: new Map()};
 }
 
 function addHeld(blame, thread, weight, from, to) {
-	const owner = blame.owners.get(thread) || {weight: 0, seen: 0, held: [], functions: new Map(), leaves: new Map()};
+	const owner = blame.owners.get(thread) || {weight: 0, seen: 0, held: [], functions: new Map(), leaves: new Map(), times: new Map()};
 	blame.owners.set(thread, owner);
 	owner.weight += weight;
 	if (from < to)
@@ -131,6 +137,8 @@ function blameSleeps(side, run, range, kept, blames) {
 			continue;
 		const [object, thread] = side.data.waits[wait[i] - 1], weight = blocked[i] * part, blame = blames[object];
 		blame.weight += weight;
+		blame.threads.add(run.thread);
+		addTo(blame.waiting, side.leafIn[leaf[i]] - 1, weight);
 		if (thread >= 0)
 			addHeld(blame, thread, weight, Math.max(end[i] - blocked[i], range ? range.from : 0),
 				Math.min(end[i], range ? range.to : Infinity));
@@ -163,6 +171,7 @@ function lookAtOwner(side, run, owner, object, [from, to]) {
 		owner.seen += amount;
 		addTo(owner.functions, (isGil ? side.leafScript[leaf[i]] : in_) - 1, amount);
 		addTo(owner.leaves, leaf[i], amount);
+		addTo(owner.times, leaf[i], 1);
 	}
 }
 
@@ -213,6 +222,11 @@ function heldInText(object) {
 	const [id] = heaviest(first[1].functions)[0], [leafId, amount] = heaviest(leaves)[0];
 	return functions[id].name + (leafId === id ? "" : " > " + functions[leafId].name + " " +
 		(100 * amount / first[1].seen).toFixed(0) + "%");
+}
+
+function waitingInText(object) {
+	const [first] = heaviest(blames()[object].waiting);
+	return first && first[0] >= 0 ? functions[first[0]].name : "";
 }
 
 // Lines about the holder of what a frame waits for.
