@@ -203,6 +203,50 @@ class Tab(OfLocks):
                 self.assertEqual(len(self.cells("waits")), len(self.locks))
 
 
+class Arrows(OfLocks):
+    """In time order, from a thread to the one that has what it waits for."""
+
+    def open_thread(self, name):
+        with open(self.html, encoding="utf-8") as file:
+            threads = Page(file.read()).tables["threads"]
+        self.threads = {row[1]: number for number, row in enumerate(threads)}
+        self.page.open(self.html, f"#view=chart&thread={self.threads[name]}")
+
+    def walk_down(self):
+        """The words of each frame of the stack in the middle, root first."""
+        said = []
+        while not said or said[-1] != self.text("#said"):
+            said.append(self.text("#said"))
+            self.page.key("ArrowDown")
+        return said[1:]
+
+    def test_keys_go_to_the_holder(self):
+        self.open_thread("waiter-1")
+        said = self.walk_down()
+        self.assertRegex(said[-2], r"mutex plain_lock, .*held by \S*holder \(pid \d+, tid \d+\), meanwhile in compute_with_")
+        self.assertRegex(said[-1], r"blocked, held by \S*holder \(pid \d+, tid \d+\), meanwhile in compute_with_locks$")
+        self.page.key("Enter")
+        self.assertEqual(self.state()["thread"], str(self.threads["holder"]))
+        self.assertEqual(self.page.run("document.querySelector('#thread').value"), str(self.threads["holder"]))
+        self.page.back()
+        self.assertEqual(self.state()["thread"], str(self.threads["waiter-1"]))
+
+    def test_a_click_goes_to_the_holder(self):
+        self.open_thread("waiter-1")
+        depth = len(self.walk_down())
+        left, top, width, _ = self.canvas("chart")
+        self.page.click_at(left + width / 2, top + 18 * (depth - 1) + 9)  # the lock
+        self.assertEqual(self.state()["thread"], str(self.threads["waiter-1"]))
+        self.page.click_at(left + width / 2, top + 18 * depth + 9, "right")
+        self.assertTrue(self.page.run("document.querySelector('#menu').hidden"))
+        self.page.click_at(left + width / 2, top + 18 * depth + 9)
+        self.assertEqual(self.state()["thread"], str(self.threads["holder"]))
+
+    def test_none_where_no_thread_has_it(self):
+        self.open_thread("idle")
+        self.assertRegex(self.walk_down()[-1], r"cond never, no thread is known to hold it$")
+
+
 class WithoutWaits(InBrowser):
     """The tab says why it has none."""
 

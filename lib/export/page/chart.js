@@ -26,6 +26,7 @@ class TimeChart extends Sheet {
 		this.side = sides[0];
 		this.view = {from: 0, to: 1};
 		this.boxes = [];
+		this.holders = new Map(); // by label of a frame of a holder: its thread
 		this.hovered = null;
 		this.focused = null; // {time, depth}: boxes are laid out anew each time
 		listenToPointer(this, {
@@ -40,15 +41,16 @@ class TimeChart extends Sheet {
 			pan: (part) => this.panBy(part),
 			menu: (event) => {
 				const box = this.boxAt(this.at(event));
-				this.click(event);
-				if (box)
+				if (box && box.label >= 0)
+					this.click(event);
+				if (box && box.label >= 0)
 					showMenu(event.clientX, event.clientY, box.path.slice(0, box.depth + 1).reverse());
 			},
 		});
 		this.canvas.addEventListener("keydown", (event) => this.key(event));
 		this.canvas.addEventListener("blur", () => { this.focused = null; this.redraw(); });
 		this.canvas.addEventListener("dblclick", () => {
-			if (this.hovered)
+			if (this.hovered && this.hovered.label >= 0)
 				this.zoomTo(this.hovered.from, this.hovered.to);
 		});
 	}
@@ -72,7 +74,7 @@ class TimeChart extends Sheet {
 			else
 				this.setView(bounds.from + state.left * size, bounds.from + state.right * size);
 		}
-		this.setContentHeight((this.deepest() + 2) * FRAME_PX);
+		this.setContentHeight((this.deepest() + 3) * FRAME_PX);
 		this.redraw();
 	}
 
@@ -90,6 +92,16 @@ class TimeChart extends Sheet {
 		path.reverse();
 		this.paths.set(stack, path);
 		return path;
+	}
+
+	// With a frame for the thread that has what this one waits for: a click goes there.
+	pathAt(i) {
+		const path = this.pathOf(stackOfSample(this.side, i)), holder = holderAt(this.side, i);
+		if (holder < 0)
+			return path;
+		const label = -2 - groupId("\u2192 " + threadName(this.side, holder));
+		this.holders.set(label, holder);
+		return [...path, label];
 	}
 
 	deepest() {
@@ -157,7 +169,7 @@ class TimeChart extends Sheet {
 				close(0, x, time);
 				continue;
 			}
-			const path = this.pathOf(stackOfSample(this.side, i)), blocked = isBlocked(this.side, i);
+			const path = this.pathAt(i), blocked = isBlocked(this.side, i);
 			let same = 0;
 			while (same < path.length && same < open.length && open[same].label === path[same] &&
 					open[same].blocked === blocked)
@@ -178,7 +190,7 @@ class TimeChart extends Sheet {
 		for (const box of this.boxes) {
 			const y = top + box.depth * FRAME_PX;
 			if (y > -FRAME_PX && y < this.height)
-				drawFrame(context, look, box.label, box.x, y, box.width, box.blocked ? 0.45 : 1);
+				drawFrame(context, look, box.label, box.x, y, box.width, box.blocked && !this.holders.has(box.label) ? 0.45 : 1);
 			if (this.isFocused(box))
 				outline(context, look, box.x, y, box.width, 2);
 		}
@@ -207,6 +219,7 @@ class TimeChart extends Sheet {
 	hover(event) {
 		const box = this.boxAt(this.at(event));
 		this.hovered = box;
+		this.canvas.style.cursor = box && this.holders.has(box.label) ? "pointer" : "";
 		if (box)
 			showTip(this.describe(box), event.clientX, event.clientY);
 		else
@@ -214,20 +227,39 @@ class TimeChart extends Sheet {
 	}
 
 	describe(box) {
-		const row = functions[box.label];
-		return [
-			[timeText(box.to - box.from) + "   at " + secondsText(Math.round(box.from / 1000) * 1000) + " s" +
-				(box.blocked ? "   blocked" : ""), "numbers"],
-			[row.name, "name"], ...(row.full !== row.name ? [[row.full, "full"]] : []),
-			[placeOf(row), "dim"],
+		const row = functions[box.label], time = [timeText(box.to - box.from) + "   at " +
+			secondsText(Math.round(box.from / 1000) * 1000) + " s" + (box.blocked ? "   blocked" : ""), "numbers"];
+		if (!row)
+			return [time, ...describeHolderAt(this.side, this.holders.get(box.label), box.path[box.depth - 1], box.from, box.to)];
+		const holder = box.path[box.depth + 1], object = waitOf(box.label);
+		const held = !object ? [] : holder !== undefined ?
+			describeHolderAt(this.side, this.holders.get(holder), box.label, box.from, box.to) : describeNoHolder(object);
+		return [time, [row.name, "name"], ...(row.full !== row.name ? [[row.full, "full"]] : []),
+			...(object ? held : [[placeOf(row), "dim"]]),
 		];
 	}
 
 	click(event) {
 		const box = this.boxAt(this.at(event));
 		this.canvas.focus({preventScroll: true});
-		if (box)
+		if (box && this.holders.has(box.label))
+			this.goToHolder(box);
+		else if (box)
 			setState({function: box.label});
+	}
+
+	// The thread that has what this one waits for, at the same time.
+	goToHolder(box) {
+		const thread = this.holders.get(box.label), run = this.side.runs[this.side.runOfThread[thread]];
+		if (!run) {
+			say("no sample of it");
+			return;
+		}
+		const i = sampleAt(this.side, run, (box.from + box.to) / 2), shown = Math.min(i, run.last - 1);
+		const label = this.side.stackFunction[stackOfSample(this.side, shown)];
+		setState({thread: thread, function: label});
+		hideTip();
+		say(threadName(this.side, thread));
 	}
 
 	// --- keys ---
@@ -273,7 +305,8 @@ class TimeChart extends Sheet {
 			this.host.scrollTop = y - FRAME_PX;
 		else if (y > this.host.scrollTop + room)
 			this.host.scrollTop = y - room;
-		setState({function: box.label}, true);
+		if (box.label >= 0)
+			setState({function: box.label}, true);
 		say(this.describe(box).map((line) => line[0]).join(", "));
 		this.redraw();
 	}
@@ -289,6 +322,8 @@ class TimeChart extends Sheet {
 			this.move(...step);
 		else if (event.key === "+" || event.key === "=" || event.key === "-")
 			this.zoomBy(event.key === "-" ? 1.5 : 1 / 1.5, 0.5);
+		else if (event.key === "Enter" && target && this.holders.has(target.label))
+			this.goToHolder(target);
 		else if (event.key === "Enter" && target)
 			this.zoomTo(target.from, target.to);
 		else

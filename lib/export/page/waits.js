@@ -239,5 +239,19 @@ function describeHolder(label) {
 	if (owners)
 		return [...process, [(object.kind === SELF_ENDED ? "it is " : "held by ") + owners, ""],
 			...(heldIn ? [["meanwhile in " + heldIn, "name"]] : [])];
-	return object.isLock ? [...process, ["no thread is known to hold it", ""]] : process;
+	return [...process, ...describeNoHolder(object)];
+}
+
+function describeNoHolder(object) {
+	return object.isLock ? [["no thread is known to hold it", ""]] : [];
+}
+
+// Of one sleep, from one moment to another: the thread, and where it was in most of that time.
+function describeHolderAt(side, thread, label, from, to) {
+	const object = waitOf(label), owner = {seen: 0, functions: new Map(), leaves: new Map(), times: new Map()};
+	const run = side.runs[side.runOfThread[thread]], verb = object && object.kind === SELF_ENDED ? "it is " : "held by ";
+	if (run && object)
+		lookAtOwner(side, run, owner, functions[label].wait, [from, to]);
+	const [first] = heaviest(owner.functions);
+	return [[verb + threadName(side, thread) + (object && object.isGuess ? "?" : ""), ""], ...(first ? [["meanwhile in " + functions[first[0]].name, "name"]] : [])];
 }
