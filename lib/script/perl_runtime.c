@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "elf/elf_image.h"
 #include "mapping/space.h"
-#include "proc/program.h"
 #include "script/perl.h"
 #include "script/perl_layout.h"
 #include "script/perl_links.h"
@@ -33,7 +32,6 @@ _Static_assert(sizeof(struct perl) <= WANTED_FACTS_BYTES, "room for a copy");
 struct engine {
 	struct perl perl; /* first: the walk needs only this */
 	uint64_t key_at;
-	bool is_program; /* Perl is the program, and no library of another one */
 	struct perl_names *names;
 };
 
@@ -86,8 +84,6 @@ static void *recognise(struct space *space, const struct script_module *module,
 	engine = xcalloc(1, sizeof(*engine));
 	engine->perl = perl;
 	engine->key_at = module->exports[EXPORT_KEY];
-	engine->is_program = proc_program_entry(space_pid(space)) ==
-			     elf_image_entry(module->image) + module->bias;
 	engine->names = perl_names_new(perl.layout);
 	found->support = SCRIPT_READ;
 	return engine;
@@ -125,16 +121,12 @@ static bool read_key(struct engine *engine, struct space *space)
 	return true;
 }
 
-/*
- * A program that perl is a part of may free its interpreter and go on: the key still leads there.
- * perl itself does that last of all.
- */
 static bool find_links(void *facts, struct space *space, struct frame_links *links)
 {
 	struct engine *engine = facts;
 	uint64_t first;
 
-	if (!engine->is_program || !read_key(engine, space) ||
+	if (!read_key(engine, space) ||
 	    !space_read_memory(space, engine->perl.first_address, &first, sizeof(first)) || !first)
 		return false;
 	perl_find_links(&engine->perl, engine->key_at, links);
@@ -203,6 +195,9 @@ const struct script_runtime perl_runtime = {
 	.nr_fact_bytes = sizeof(struct perl),
 	.find_missing = find_missing,
 	.find_links = find_links,
+	/* Another program may free its interpreter and go on: the key still leads there. perl does
+	 * that last of all. */
+	.links_program_alone = true,
 	.complete_wanted = complete_wanted,
 	.find_places = find_places,
 };

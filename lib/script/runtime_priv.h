@@ -79,6 +79,8 @@ struct script_runtime {
 			     const struct snapshot *snapshot, struct wanted_memory *missing);
 	/* How script_find_links() finds them; NULL: a thread does not know where its frames are. */
 	bool (*find_links)(void *facts, struct space *space, struct frame_links *links);
+	/* Only where it is the program itself, and no library of one. */
+	bool links_program_alone;
 	/* As script_find_lock(); NULL: there is none. */
 	bool (*find_lock)(void *facts, struct space *space, struct script_lock *lock);
 	/* As script_complete_wanted(); NULL: it adds nothing. */

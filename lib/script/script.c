@@ -11,6 +11,7 @@
 #include "elf/elf_image.h"
 #include "mapping/linked.h"
 #include "mapping/space.h"
+#include "proc/program.h"
 #include "proc/target_memory.h"
 #include "script/runtime_priv.h"
 #include "snapshot/snapshot.h"
@@ -230,7 +231,20 @@ static void look_for_interpreter(struct script_process *process, const struct un
 	}
 }
 
-static void find_mapped(struct script_process *process, bool has_links)
+static bool is_program(struct space *space, const struct elf_image *image, uint64_t bias)
+{
+	return image && elf_image_entry(image) + bias == proc_program_entry(space_pid(space));
+}
+
+static bool has_links(struct script_process *process, const struct known_module *known,
+		      const struct mapping *mapping)
+{
+	return known->runtime->find_links &&
+	       (!known->runtime->links_program_alone ||
+		is_program(process->space, known->image, mapping->bias));
+}
+
+static void find_mapped(struct script_process *process, bool needs_links)
 {
 	size_t nr = space_nr_mappings(process->space);
 
@@ -243,7 +257,7 @@ static void find_mapped(struct script_process *process, bool has_links)
 		known = row_of(process->modules, mapping->module);
 		if (!known->is_known)
 			look_at(known, image_of(process, mapping));
-		if (known->runtime && (!has_links || known->runtime->find_links))
+		if (known->runtime && (!needs_links || has_links(process, known, mapping)))
 			recognise(process, known, mapping);
 	}
 }
@@ -264,6 +278,10 @@ void script_process_look(struct script_process *process)
 enum script_links script_find_links(const struct script_process *process, struct frame_links *links)
 {
 	if (!process->facts || !process->runtime->find_links)
+		return SCRIPT_LINKS_UNKNOWN;
+	if (process->runtime->links_program_alone &&
+	    !is_program(process->space, process->modules->at[process->module.v].image,
+			process->bias))
 		return SCRIPT_LINKS_UNKNOWN;
 	if (!linked_for_good(process->space, process->module, process->bias))
 		return SCRIPT_LINKS_UNLOADABLE;
