@@ -246,14 +246,15 @@ void prober_file_name(const struct prober *prober, struct prober_file *file,
 #define TRIED_AT(address) (((address) & ~UINT64_C(15)) + 0x10000)
 
 /* Makes the probe of a function as it is in the file, for the outcome. */
-static bool is_told(const struct prober_file *file, const struct wanted_place *place)
+static bool is_told(const struct prober_file *file, const struct wanted_place *place,
+		    struct read_ahead *ahead)
 {
 	uint8_t bytes[KNOWN_CODE_BYTES], thunk[TRIED_BYTES];
 	const struct patch_function function = {
 		.address = place->address,
 		.nr_bytes = place->nr_bytes,
 		.bytes = bytes,
-		.nr_readable = elf_image_read(file->image, place->address, bytes, sizeof(bytes))};
+		.nr_readable = read_ahead_get(ahead, place->address, bytes, sizeof(bytes))};
 	struct code_area area = {
 		.address = TRIED_AT(place->address), .bytes = thunk, .cap_bytes = sizeof(thunk)};
 	const struct patch_counter counter = {.address = area.address + sizeof(thunk),
@@ -264,18 +265,29 @@ static bool is_told(const struct prober_file *file, const struct wanted_place *p
 	       patch.is_in_sled;
 }
 
+/* May the probe of the function before be in the way? */
+static bool is_within(const struct wanted_place *place, const struct wanted_place *before)
+{
+	uint64_t distance = place->address - before->address;
+
+	return distance < PATCH_REACH_MAX_BYTES &&
+	       (!before->nr_bytes || distance < before->nr_bytes);
+}
+
 void prober_file_name_told(struct prober *prober, struct prober_file *file)
 {
 	struct wanted *wanted = &file->wanted;
 	cleanup_free struct wanted_place **told =
 		xcalloc(wanted->nr_places + 1, sizeof(struct wanted_place *));
+	struct read_ahead ahead = {.read = read_image, .context = file->image};
 	size_t nr = 0;
 
 	for (size_t i = 0; i < wanted->nr_places; i++) {
 		struct wanted_place *place = &wanted->places[i];
 
-		if (place->kind == WANTED_ENTRY && !place->name && !place->is_plain &&
-		    is_told(file, place))
+		if (place->kind == WANTED_ENTRY && !place->name &&
+		    ((i && is_within(place, place - 1)) ||
+		     (!place->is_plain && is_told(file, place, &ahead))))
 			told[nr++] = place;
 	}
 	prober_file_name(prober, file, told, nr, &prober->lock);
