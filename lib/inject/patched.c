@@ -160,31 +160,7 @@ static size_t run_of(const struct patched *patched, size_t first, size_t *nr_byt
 	return i - first;
 }
 
-/* Are the old bytes there, in all patches of a run? */
-static bool has_all(const struct patch *patches, size_t nr, const uint8_t *bytes)
-{
-	for (size_t i = 0; i < nr; i++) {
-		const struct patch *patch = &patches[i];
-
-		if (memcmp(bytes + (patch->address - patches->address), patch->old,
-			   patch->nr_bytes) != 0)
-			return false;
-	}
-	return true;
-}
-
-/* A run begins in one page, and its last patch may end in the next one. */
-static bool touch_run(const struct patch *patches, size_t nr_bytes, struct target_memory *memory,
-		      const uint8_t *bytes)
-{
-	uint64_t at = patches->address, last = at + nr_bytes - 1;
-
-	return target_memory_put(memory, at, bytes, 1) &&
-	       (page_start(at) == page_start(last) ||
-		target_memory_put(memory, last, bytes + nr_bytes - 1, 1));
-}
-
-enum run_step { RUN_PREPARE, RUN_APPLY, RUN_UNDO };
+enum run_step { RUN_APPLY, RUN_UNDO };
 
 static bool step_run(const struct patch *patches, size_t nr, size_t nr_bytes,
 		     struct target_memory *memory, enum run_step step)
@@ -195,11 +171,6 @@ static bool step_run(const struct patch *patches, size_t nr, size_t nr_bytes,
 	assert(nr_bytes <= sizeof(bytes));
 	if (!target_memory_get(memory, at, bytes, nr_bytes))
 		return false;
-	/* Data may change while it is read, and has a page of its own already. */
-	if (step == RUN_PREPARE && is_word(patches))
-		return has_all(patches, nr, bytes);
-	if (step == RUN_PREPARE)
-		return has_all(patches, nr, bytes) && touch_run(patches, nr_bytes, memory, bytes);
 	for (size_t i = 0; i < nr; i++) {
 		const struct patch *patch = &patches[i];
 		uint8_t *place = bytes + (patch->address - patches->address);
@@ -212,34 +183,46 @@ static bool step_run(const struct patch *patches, size_t nr, size_t nr_bytes,
 	return target_memory_put(memory, at, bytes, nr_bytes);
 }
 
-bool patched_prepare(const struct patched *patched, struct target_memory *memory)
+/* Gives the process a page of its own there, unless the last call did. */
+static bool touch(struct target_memory *memory, uint64_t address, const uint8_t *byte,
+		  uint64_t *touched)
 {
-	size_t nr;
-
-	for (size_t i = 0; i < patched->nr; i += nr) {
-		size_t nr_bytes = 0;
-
-		nr = run_of(patched, i, &nr_bytes);
-		if (!step_run(&patched->patches[i], nr, nr_bytes, memory, RUN_PREPARE))
-			return false;
-	}
-	return true;
+	if (page_start(address) == *touched)
+		return true;
+	*touched = page_start(address);
+	return target_memory_put(memory, address, byte, 1);
 }
 
-/* Are the old bytes there, in a stopped process? */
-static bool is_unchanged(const struct patched *patched, struct target_memory *memory)
+static bool touch_patch(struct target_memory *memory, const struct patch *patch, uint64_t *touched)
+{
+	uint8_t last = (uint8_t)(patch->nr_bytes - 1);
+
+	/* Data may change while it is read, and has a page of its own already. */
+	return is_word(patch) || (touch(memory, patch->address, patch->old, touched) &&
+				  touch(memory, patch->address + last, patch->old + last, touched));
+}
+
+/* Are the old bytes there? With `touches` pages are touched, up to the first that differs. */
+static bool has_old_bytes(const struct patched *patched, struct target_memory *memory, bool touches)
 {
 	struct patched_bytes *all = patched_bytes_new(patched->patches, patched->nr, memory);
+	uint64_t touched = UINT64_MAX;
 	bool is_same = true;
 
 	for (size_t i = 0; is_same && i < patched->nr; i++) {
 		const uint8_t *bytes = patched_bytes_at(all, i);
 		const struct patch *patch = &patched->patches[i];
 
-		is_same = bytes && memcmp(bytes, patch->old, patch->nr_bytes) == 0;
+		is_same = bytes && memcmp(bytes, patch->old, patch->nr_bytes) == 0 &&
+			  (!touches || touch_patch(memory, patch, &touched));
 	}
 	patched_bytes_free(all);
 	return is_same;
+}
+
+bool patched_prepare(const struct patched *patched, struct target_memory *memory)
+{
+	return has_old_bytes(patched, memory, true);
 }
 
 struct undoing {
@@ -370,7 +353,7 @@ bool patched_apply(const struct patched *patched, struct stopped *stopped,
 					      .found = move_in,
 					      .owner = (void *)(uintptr_t)patched};
 
-	if (!is_unchanged(patched, memory) || contexts_need_sleeper(stopped, &search))
+	if (!has_old_bytes(patched, memory, false) || contexts_need_sleeper(stopped, &search))
 		return false;
 	/*
 	 * Move threads first: thunks also work with the old bytes, and profc may be killed in
