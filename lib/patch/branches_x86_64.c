@@ -364,9 +364,10 @@ static void choose_of_interest(struct code *code)
 }
 
 /* The offsets between this code and the places. */
-static uint8_t far_of(const struct code *code, uint64_t first, uint64_t last)
+static uint8_t far_of(const struct code *code, const uint64_t *places, size_t nr)
 {
-	uint64_t low = min_u64(code->address, first), high = max_u64(code->end, last);
+	uint64_t low = nr ? min_u64(code->address, places[0]) : code->address;
+	uint64_t high = nr ? max_u64(code->end, places[nr - 1]) : code->end;
 
 	return (uint8_t)min_u64(((high - low + 2 * SHORT_REACH) >> 24) + 1, 128);
 }
@@ -384,9 +385,10 @@ void branches_add_code(struct branches *branches, uint64_t address, const uint8_
 
 	choose(&code, address, code.end);
 	places = branches_places_from(branches, 0, &nr_places);
-	code.far = nr_places ? far_of(&code, places[0], places[nr_places - 1]) : 0;
-	if (places)
+	if (places) {
+		code.far = far_of(&code, places, nr_places);
 		choose_of_interest(&code);
+	}
 	decode(&code);
 	free(code.stretches);
 	free(code.lanes);
