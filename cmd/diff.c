@@ -41,6 +41,7 @@ struct diff_args {
 	struct diff_limits_list fail_limits; /* what it says */
 	bool all, json, html, markdown, no_inline, tree;
 	bool are_spans; /* of one profile, by two ranges of time */
+	bool are_calls; /* of one profile, slow calls and others */
 	const char *output, *by;
 	struct flat_keys keys; /* what `by` says: one */
 	struct option_list renames;
@@ -142,7 +143,7 @@ static enum diff_mode mode_of(const struct diff_args *args, const struct compari
 	if (are_rates(args))
 		return DIFF_RATES;
 	if (args->compare == COMPARE_AUTO)
-		return attached || args->are_spans ? DIFF_SHARES : DIFF_AMOUNTS;
+		return attached || args->are_spans || args->are_calls ? DIFF_SHARES : DIFF_AMOUNTS;
 	return args->compare == COMPARE_SHARES ? DIFF_SHARES : DIFF_AMOUNTS;
 }
 
@@ -381,9 +382,9 @@ static int open_all(const struct command *self, const struct diff_args *args,
 	return status;
 }
 
-/* Two times of one profile, or of the default one if none is named. */
-static int open_spans(const struct command *self, const struct diff_args *args,
-		      const struct sides *sides)
+/* Two times, or kinds of calls, of one profile, or of the default one if none is named. */
+static int open_one(const struct command *self, const struct diff_args *args,
+		    const struct sides *sides)
 {
 	const char *path = profile_path_or_default(sides->nr ? sides->paths[0] : NULL);
 	cleanup_free char *newest = newest_profile_in(path);
@@ -455,6 +456,12 @@ static bool are_spans(const struct words *words)
 	       filter_options_is_range(words->at[words->nr - 1]);
 }
 
+/* Slow calls of one profile, and others before them: [FILE] --slow FUNC. */
+static bool are_calls(const struct diff_args *args, const struct words *words)
+{
+	return args->filter.slow && words->nr_behind < 0 && words->nr <= 1;
+}
+
 /* The filters of both, for the one profile of that name. */
 static int take_spans(const struct diff_args *args, const struct words *words, struct sides *sides,
 		      struct err *err)
@@ -511,6 +518,14 @@ static int take_words(struct diff_args *args, const struct words *words, struct 
 	args->are_spans = are_spans(words);
 	if (args->are_spans)
 		return take_spans(args, words, sides, err);
+	args->are_calls = are_calls(args, words);
+	if (args->are_calls && words->nr && strcmp(words->at[0], "-") == 0)
+		return err_set(err, ERR_INVALID,
+			       "--slow of one profile cannot be read from standard input");
+	if (args->are_calls) {
+		sides->old_filter.slow.which = FILTER_OTHER_CALLS;
+		return 0;
+	}
 	return check_words(words, &sides->nr_old, err);
 }
 
@@ -546,8 +561,9 @@ static int check_output(const struct diff_args *args, int nr_words, struct err *
 	if (args->html && (args->tree || args->by))
 		return err_set(err, ERR_INVALID, "--html cannot be combined with --%s",
 			       args->tree ? "tree" : "by");
-	if (args->html && args->are_spans)
-		return err_set(err, ERR_INVALID, "--html is of two profiles, not of two times");
+	if (args->html && (args->are_spans || args->are_calls))
+		return err_set(err, ERR_INVALID, "--html is of two profiles, not of two %s",
+			       args->are_spans ? "times" : "kinds of calls");
 	if (args->html && nr_words > 2)
 		return err_set(err, ERR_INVALID, "--html is of two profiles, not of several runs");
 	if (args->output && !args->html && !args->markdown)
@@ -592,8 +608,8 @@ static int run_diff(const struct command *self, int argc, char **argv)
 	    check_keys(&args, &err) || check_output(&args, words.nr, &err) ||
 	    check_rates(&args, &err) || check_renames(&args.renames, &err))
 		status = usage_error(self, &err);
-	else if (args.are_spans)
-		status = open_spans(self, &args, &sides);
+	else if (args.are_spans || args.are_calls)
+		status = open_one(self, &args, &sides);
 	else
 		status = open_all(self, &args, &sides);
 	options_release(rows, &args);
@@ -611,13 +627,15 @@ const struct command command_diff = {
 		"per call are compared, too. Builds of one program are matched whatever the\n"
 		"names of their files. With several runs on a side, intervals are those of what\n"
 		"differs between them; three of each are a good measure. Two times of one\n"
-		"profile are compared by what each had of a second.\n"
+		"profile are compared by what each had of a second; with --slow and one profile,\n"
+		"slow calls with the others.\n"
 		"\n"
 		"Examples:\n"
 		"  profc diff profc.data.old profc.data\n"
 		"  profc diff --fail-above 5 main-?.data -- branch-?.data\n"
 		"  profc diff --tree main-?.data -- branch-?.data\n"
-		"  profc diff dumps/ --time -60s..-10s -- -10s..\n",
+		"  profc diff dumps/ --time -60s..-10s -- -10s..\n"
+		"  profc diff --tree -m wall --slow 'handle_request>p99' profc.data\n",
 	.options = rows,
 	.run = run_diff,
 };

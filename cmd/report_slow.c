@@ -31,7 +31,7 @@ int report_slow(const struct command *self, const char *input, const struct filt
 
 	if (filter_options_apply(filter, &all, &err))
 		return fail_or_usage_error(self, &err);
-	all.slow.with_others = true;
+	all.slow.which = FILTER_ALL_CALLS;
 	status = weighed_open(&weighed, self, &request);
 	if (status == EXIT_DONE) {
 		difference = slow_difference_new(weighed.selection);

@@ -490,7 +490,8 @@ static int select_slow(struct selection *selection, const struct slow_filter *fi
 		err_prefix(err, "--slow");
 		return status;
 	}
-	if (!filter->with_others)
+	slow->which = filter->which;
+	if (filter->which == FILTER_SLOW_CALLS)
 		return 0;
 	labels = match_function(expansion, slow->calls->function);
 	slow->stacks = xcalloc(stack_trie_nr(expansion->profile->stacks), sizeof(*slow->stacks));
@@ -632,7 +633,9 @@ static bool is_in_calls(struct selection_walk *walk, size_t index)
 	if (!slow->calls)
 		return true;
 	walk->slow_call = slow_calls_find(slow->calls, sample->thread, sample->time_ns);
-	return walk->slow_call != SLOW_CALL_NONE || (slow->stacks && slow->stacks[sample->stack.v]);
+	if (walk->slow_call != SLOW_CALL_NONE)
+		return slow->which != FILTER_OTHER_CALLS;
+	return slow->stacks && slow->stacks[sample->stack.v];
 }
 
 bool selection_walk_next(struct selection_walk *walk, struct sample *sample)

@@ -60,10 +60,12 @@ struct shape_filter {
 	struct pattern_list hide;  /* its time is that of its caller */
 };
 
-/* Samples in slow calls of a function, as slow_calls_new() takes it; NULL: not asked for. */
+/* Of the samples in calls of a function: those in slow ones, the others, or all. */
+enum filter_calls { FILTER_SLOW_CALLS, FILTER_OTHER_CALLS, FILTER_ALL_CALLS };
+
 struct slow_filter {
-	const char *text; /* borrowed */
-	bool with_others; /* and those in other calls of the function */
+	const char *text; /* as slow_calls_new() takes it, borrowed; NULL: not asked for */
+	enum filter_calls which;
 };
 
 struct filter {
@@ -97,6 +99,7 @@ struct selected_slow {
 	struct slow_calls *calls; /* owned; NULL: there is none */
 	bool *stacks; /* owned: by stack_id of the original, those in the function; NULL: no others
 		       */
+	enum filter_calls which;
 };
 
 /* Nothing if it ends before it begins. */

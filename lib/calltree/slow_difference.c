@@ -218,7 +218,8 @@ static void add_rows(struct slow_difference *difference, struct gathering *gathe
 	struct part *parts = gathering->parts;
 	size_t first = 0;
 
-	qsort(parts, gathering->nr, sizeof(*parts), order);
+	if (parts)
+		qsort(parts, gathering->nr, sizeof(*parts), order);
 	while (first < gathering->nr) {
 		struct row_sums sums[SLOW_SIDES] = {{0}};
 		struct slow_row row = {.kind = parts[first].kind,

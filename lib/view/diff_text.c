@@ -105,12 +105,18 @@ static bool is_merged(const struct diff_side *side)
 	return side->runs[0]->selection->expansion->profile->runs.nr > 1;
 }
 
+/* The other side is of the same run then. */
+static bool is_of_calls(const struct diff_side *side)
+{
+	return side->runs[0]->selection->slow.which == FILTER_OTHER_CALLS;
+}
+
 void diff_print_note(const struct diff *diff, const struct view *view, struct sink *sink)
 {
 	struct buf text = {0};
 
 	if (diff_has_runs(diff) || diff_is_none(diff) || !metric_is_time(diff_metric(diff)) ||
-	    diff->mode == DIFF_RATES)
+	    diff->mode == DIFF_RATES || is_of_calls(&diff->old_side))
 		return;
 	if (is_merged(&diff->old_side) || is_merged(&diff->new_side))
 		buf_append_str(&text, "a merged recording counts as one run; ");

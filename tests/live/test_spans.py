@@ -179,6 +179,8 @@ class Spans(LiveCase):
         self.assertIn("take_lock", profc("report", *limit, "-m", "wall", "--tree").stdout)
         self.assertNotIn("hold", profc("report", *limit, "-m", "wall", "--tree").stdout)
         self.assertIn("take_lock", profc("export", *limit, "--folded", "-m", "wall", "-o", "-").stdout)
+        tree = profc("diff", recording.path, *limit[2:], "-m", "wall", "--tree", "--all").stdout
+        self.assertRegex(tree, r" 0\.0 .* take_lock\n")
         text = profc("report", *limit, "--color", "never").stdout
         self.assertRegex(text, "calls took 5.00 ms or longer.* in the mean, and the others")
         self.assertRegex(text, "big_lock in take_lock")

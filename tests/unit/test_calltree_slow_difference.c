@@ -56,9 +56,9 @@ static struct made made_up(void)
 }
 
 static struct selection *select_calls(const struct expansion *expansion, const char *text,
-				      bool with_others)
+				      enum filter_calls which)
 {
-	const struct filter filter = {.slow = {.text = text, .with_others = with_others}};
+	const struct filter filter = {.slow = {.text = text, .which = which}};
 	struct selection *selection = NULL;
 
 	assert_int_equal(selection_new(expansion, &filter, &selection, NULL), 0);
@@ -83,7 +83,7 @@ TEST(slow, is_a_filter)
 	struct made made = made_up();
 	struct profile *profile = made_end(&made);
 	struct expansion *expansion = expansion_new(profile, false);
-	struct selection *selection = select_calls(expansion, "handle>10ms", false);
+	struct selection *selection = select_calls(expansion, "handle>10ms", FILTER_SLOW_CALLS);
 	const struct slow_calls *slow = selection->slow.calls;
 
 	assert_int_equal(slow->nr_all, 100);
@@ -101,12 +101,15 @@ TEST(slow, is_a_filter)
 	assert_false(selection->everything);
 	selection_free(selection);
 	/* The only function that was timed, by percentile. */
-	selection = select_calls(expansion, ">p98.5", false);
+	selection = select_calls(expansion, ">p98.5", FILTER_SLOW_CALLS);
 	assert_int_equal(selection->slow.calls->least_ns, 18 * MS);
 	assert_int_equal(nr_selected(selection), 3);
 	selection_free(selection);
-	selection = select_calls(expansion, "handle>10ms", true);
+	selection = select_calls(expansion, "handle>10ms", FILTER_ALL_CALLS);
 	assert_int_equal(nr_selected(selection), 6);
+	selection_free(selection);
+	selection = select_calls(expansion, "handle>10ms", FILTER_OTHER_CALLS);
+	assert_int_equal(nr_selected(selection), 3);
 	selection_free(selection);
 	expansion_free(expansion);
 	profile_free(profile);
@@ -151,7 +154,7 @@ TEST(slow, has_shares_by_calls)
 	struct made made = made_up();
 	struct profile *profile = made_end(&made);
 	struct expansion *expansion = expansion_new(profile, false);
-	struct selection *selection = select_calls(expansion, "handle>10ms", true);
+	struct selection *selection = select_calls(expansion, "handle>10ms", FILTER_ALL_CALLS);
 	struct slow_difference *difference = slow_difference_new(selection);
 	const struct slow_row *grow = row_of(difference, "grow");
 
