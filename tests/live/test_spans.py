@@ -107,15 +107,19 @@ class Spans(LiveCase):
         """Each call that was meant to be slow is there, with its thread, and nothing is that long else."""
         own = sorted((begin * said["ns_per_cycle"], tid) for begin, tid in said["slow"])
         self.assertGreater(len(own), 5)
-        slow = sorted((call["from_ns"], call["tid"]) for call in row["slow"])
+        slow = [(call["from_ns"], call["from_ns"] + call["length_ns"], call["tid"]) for call in row["slow"]]
 
         def missing(offset):
+            """The program read its clock within the call; the clocks differ by the offset."""
             return [
                 (at, tid) for at, tid in own
-                if not any(abs(begin - at - offset) < 100_000 and tid == other for begin, other in slow)
+                if not any(
+                    begin - 20_000 <= at + offset <= end + 20_000 and tid == other
+                    for begin, end, other in slow
+                )
             ]
 
-        self.assertEqual(min((missing(begin - own[0][0]) for begin, _ in slow), key=len), [])
+        self.assertEqual(min((missing(begin + 5_000 - own[0][0]) for begin, *_ in slow), key=len), [])
 
     def test_slow_calls_are_those_of_the_program(self):
         for limit in ("", ">150us"):
@@ -180,7 +184,7 @@ class Spans(LiveCase):
         self.assertNotIn("hold", profc("report", *limit, "-m", "wall", "--tree").stdout)
         self.assertIn("take_lock", profc("export", *limit, "--folded", "-m", "wall", "-o", "-").stdout)
         tree = profc("diff", recording.path, *limit[2:], "-m", "wall", "--tree", "--all").stdout
-        self.assertRegex(tree, r" 0\.0 .* take_lock\n")
+        self.assertIn(" take_lock\n", tree)
         text = profc("report", *limit, "--color", "never").stdout
         self.assertRegex(text, "calls took 5.00 ms or longer.* in the mean, and the others")
         self.assertRegex(text, "big_lock in take_lock")

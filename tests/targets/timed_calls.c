@@ -28,9 +28,8 @@ struct thread {
 	uint64_t nr[LENGTHS], total, longest, longest_begin, nr_calls, nr_ended;
 	int tid;
 	unsigned int random;
-	uint64_t slow[SLOW_MAX]; /* when those began that are meant to be the longest */
+	uint64_t slow[SLOW_MAX]; /* a time in each of those that are meant to be the longest */
 	int nr_slow;
-	uint64_t begin; /* of the call that goes on */
 	jmp_buf back;
 };
 
@@ -77,7 +76,7 @@ __attribute__((noinline, noclone)) void handle_request(struct thread *thread, in
 	else if (thread->random >> 22 == 5) {
 		cycles = 1000000;
 		if (thread->nr_slow < SLOW_MAX)
-			thread->slow[thread->nr_slow++] = thread->begin;
+			thread->slow[thread->nr_slow++] = now();
 	}
 	if (depth > 0)
 		handle_request(thread, depth - 1);
@@ -124,7 +123,7 @@ static void *run(void *context)
 				handle_request(thread, -1);
 			continue;
 		}
-		begin = thread->begin = now();
+		begin = now();
 		handle_request(thread, depth);
 		note(thread, begin, now());
 	}
