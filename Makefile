@@ -347,7 +347,7 @@ bench: all $(BENCH_PROGRAMS)
 demo:
 	@scripts/install-deps build demo
 	@echo "demo: compiling profc, which may take a minute or two" >&2
-	@$(MAKE) $(IN_PARALLEL) --no-print-directory -s all $(BUILD)/tests/bench/make_profile
+	@$(MAKE) $(IN_PARALLEL) --no-print-directory -s all
 	@BUILD=$(BUILD) scripts/demo
 
 format:
