@@ -166,6 +166,20 @@ static void write_samples(struct page_data *data, struct page_waits *waits, cons
 					 : pair_of(data, waits, page_sample(data, i), ids[i]) + 1);
 }
 
+/*
+ * How many levels of the row's stack are from its leaf to the function, both included; 0: it has no
+ * such function.
+ */
+static uint32_t nr_levels_to(const struct page_data *data, uint32_t row, uint32_t label)
+{
+	const struct rows *rows = &data->rows;
+
+	for (uint32_t nr = 1; row != ROW_NONE; row = rows->stacks[row].prefix, nr++)
+		if (rows->frames[rows->stacks[row].frame].level->label == label)
+			return nr;
+	return 0;
+}
+
 /* The function that waits, or works, in a stack outside the C library; and that of a script. */
 static void write_leaves(struct page_data *data)
 {
@@ -175,21 +189,21 @@ static void write_leaves(struct page_data *data)
 
 	for (size_t i = 0; i < data->nr_samples; i++) {
 		const struct sample *sample = page_sample(data, i);
-		uint32_t leaf = page_leaf(data, sample);
+		uint32_t leaf = page_leaf(data, sample), row = data->leaves.ids[leaf];
 		const struct blame_stack *stack;
 
 		if (in[leaf] || sample->kind == SAMPLE_UNATTRIBUTED)
 			continue;
 		stack = blame_stacks_get(stacks, sample);
-		in[leaf] = numbering_of(&data->functions, stack->label) + 1;
-		script[leaf] = numbering_of(&data->functions, stack->script) + 1;
+		in[leaf] = nr_levels_to(data, row, stack->label);
+		script[leaf] = nr_levels_to(data, row, stack->script);
 	}
 	page_columns_begin(&data->columns, "leafIn");
 	for (uint32_t i = 0; i < data->leaves.nr; i++)
 		page_columns_add(&data->columns, in[i]);
 	page_columns_begin(&data->columns, "leafScript");
 	for (uint32_t i = 0; i < data->leaves.nr; i++)
-		page_columns_add_signed(&data->columns, (int64_t)script[i] - (int64_t)in[i]);
+		page_columns_add(&data->columns, script[i]);
 	blame_stacks_free(stacks);
 }
 

@@ -15,7 +15,7 @@
 //	sampleBlocked, sampleNr
 //	sampleWait (0: none)   which row of `waits` it is blocked by: [of waitObjects, thread that has it
 //		or -1]; waitObjects are [name, name of its frame, of a lock, kind, process, is the thread a guess]
-//	leafIn (0: none), leafScript (from that)   by leaf: functions, and 1, that wait or work there
+//	leafIn, leafScript (0: none)   by leaf: how many levels there are to the function that waits or works
 //	kindBytes, kindEstimated, kindError, kindBlocks   what blocks of one kind stand for
 //	blockTime (delta), blockLife (in lifeGrainNs, and 1; 0: not freed), blockThread, blockLeaf,
 //	blockKind, blockFlags (see FLAG_OF)
@@ -193,6 +193,16 @@ function placeSamples(start, end, first, last) {
 	}
 }
 
+// By leaf: the function, and 1, that is so many levels up in its stack, with its own; 0: none.
+function functionsAbove(side, levels) {
+	return Uint32Array.from(levels, (nr, leaf) => {
+		let stack = side.leafStack[leaf];
+		for (let i = 1; i < nr; i++)
+			stack = side.stackPrefix[stack];
+		return nr ? side.stackFunction[stack] + 1 : 0;
+	});
+}
+
 function decodeSamples(side, data) {
 	const columns = data.columns, grain = data.grainNs;
 	const threads = columns.ids("sampleThread"), nrOfThread = columns.ids("threadSamples");
@@ -215,12 +225,8 @@ function decodeSamples(side, data) {
 	};
 	if (!side.samples.wait)
 		return;
-	side.leafIn = columns.ids("leafIn");
-	side.leafScript = columns.numbers("leafScript");
-	for (let i = 0; i < side.leafIn.length; i++) {
-		const away = side.leafScript[i];
-		side.leafScript[i] = side.leafIn[i] + (away % 2 ? -(away + 1) / 2 : away / 2);
-	}
+	side.leafIn = functionsAbove(side, columns.ids("leafIn"));
+	side.leafScript = functionsAbove(side, columns.ids("leafScript"));
 }
 
 // The row of the stack of a sample, with what it waits for.
