@@ -77,7 +77,7 @@ class WaitTable {
 		const sums = sumFunctions()[0].self, key = state.waitSort.replace(/^-/, ""), {value} = WAIT_COLUMNS[key] || WAIT_COLUMNS.blocked;
 		const sign = state.waitSort[0] === "-" ? -1 : 1, less = (a, b) => a < b ? -1 : a > b ? 1 : 0;
 		return sides[0].waitObjects.map((object, i) => ({...object, object: i, frame: functions[object.function].full,
-			blame: blames()[i], tally: tallyAt(sums, object.function)}))
+			blame: blames()[i], tally: {...tallyAt(sums, object.function), joint: 0}})) // as reports by lock judge them
 			.filter((row) => row.tally.weight && this.hasMatch(row))
 			.sort((a, b) => sign * less(value(a), value(b)) || b.tally.weight - a.tally.weight);
 	}
