@@ -13,7 +13,7 @@
 static int check_without_receiver(const struct push_options *options, struct err *err)
 {
 	if (options->labels.nr)
-		return err_set(err, ERR_INVALID, "--label needs --push");
+		return err_set(err, ERR_INVALID, "--push-label needs --push");
 	if (options->header_path)
 		return err_set(err, ERR_INVALID, "--push-header-file needs --push");
 	return 0;

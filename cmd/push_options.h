@@ -21,7 +21,7 @@ struct push_options {
 	 .offset = offsetof(values, member.receiver),                                              \
 	 .help = "send one pprof file for each metric to pyroscope+https://HOST, "                 \
 		 "parca+https://HOST (or +http), or a directory"},                                 \
-	{.type = OPTION_LIST, .name = "label", .argument = "NAME=VALUE",                           \
+	{.type = OPTION_LIST, .name = "push-label", .argument = "NAME=VALUE",                          \
 	 .offset = offsetof(values, member.labels),                                                \
 	 .help = "push: a label, such as service_name=shop or region=eu; repeatable"},             \
 	{.type = OPTION_FILE, .name = "push-header-file", .argument = "FILE",                      \

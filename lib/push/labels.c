@@ -64,7 +64,8 @@ int push_labels_set(struct push_labels *labels, const char *name, const char *va
 
 	if (!is_name(name, strlen(name))) {
 		err_set(err, ERR_INVALID, "'%s' is no name of a label", name);
-		err_hint(err, "letters, digits and _, not a digit first, as in --label region=eu");
+		err_hint(err,
+			 "letters, digits and _, not a digit first, as in --push-label region=eu");
 		return ERR_INVALID;
 	}
 	index = find(labels, name, &found);
@@ -81,7 +82,7 @@ int push_labels_parse(struct push_labels *labels, const char *text, struct err *
 	cleanup_free char *name = NULL;
 
 	if (!equals)
-		return err_set(err, ERR_INVALID, "--label '%s' is not NAME=VALUE", text);
+		return err_set(err, ERR_INVALID, "--push-label '%s' is not NAME=VALUE", text);
 	name = xstrndup(text, (size_t)(equals - text));
 	return push_labels_set(labels, name, equals + 1, err);
 }

@@ -30,7 +30,7 @@ class Pushed(MadeCase):
 class Directories(Pushed):
     def test_have_a_file_for_each_metric(self):
         out = self.path("out/")
-        done = self.push(out, "--label", "service_name=shop/api", "--label", "hostname=box")
+        done = self.push(out, "--push-label", "service_name=shop/api", "--push-label", "hostname=box")
         self.assertEqual(done.stderr, f"profc: pushed 5 profiles to {out}\n")
         names = sorted(os.listdir(out))
         self.assertEqual([name.split(".")[-3] for name in names],
@@ -42,7 +42,7 @@ class Directories(Pushed):
             with open(path, "rb") as file:
                 pprof = Pprof(file.read())
             self.assertTrue(any(pprof.sums.values()))
-        done = self.push(out, "--label", "service_name=shop/api", "--label", "hostname=box", "-q")
+        done = self.push(out, "--push-label", "service_name=shop/api", "--push-label", "hostname=box", "-q")
         self.assertEqual(done.stderr, "")
         self.assertEqual(sorted(os.listdir(out)), names, "a repeated push makes no other files")
 
@@ -64,7 +64,7 @@ class Servers(Pushed):
 
     def test_pyroscope(self):
         with Receiver() as receiver:
-            self.push(f"pyroscope+http://{receiver.address}/prefix/", "--label", "region=eu")
+            self.push(f"pyroscope+http://{receiver.address}/prefix/", "--push-label", "region=eu")
         pushes = {push.pprof.types[-1][0]: push for push in receiver.pushes}
         self.assertEqual(sorted(pushes),
                          ["alloc_space", "blocked", "cpu", "inuse_space", "runq"])
@@ -85,7 +85,7 @@ class Servers(Pushed):
 
     def test_parca(self):
         with Receiver() as receiver:
-            self.push(f"parca+http://{receiver.address}", "--label", "hostname=")
+            self.push(f"parca+http://{receiver.address}", "--push-label", "hostname=")
         names = {push.pprof.types[-1][0]: push.labels["__name__"] for push in receiver.pushes}
         self.assertEqual(names, {"cpu": "process_cpu", "blocked": "blocked", "runq": "runq",
                                  "alloc_space": "memory", "inuse_space": "memory"})
@@ -186,10 +186,10 @@ class Refused(Pushed):
 
     def test_what_makes_no_sense(self):
         self.wrong(words="needs to know what is at that URL", push=("--push", "http://host"))
-        self.wrong("--label", "a-b=c", words="no name of a label")
+        self.wrong("--push-label", "a-b=c", words="no name of a label")
         self.wrong("-o", "x", words="--push and -o")
         self.wrong("--weights", "samples", words="--weights")
-        self.wrong("--label", "a=b", words="--label needs --push", push=("-o", self.path("x")))
+        self.wrong("--push-label", "a=b", words="--push-label needs --push", push=("-o", self.path("x")))
         path = self.file("wrong", "secret\n")
         self.assertNotIn("secret\n", self.wrong("--push-header-file", path,
                                                 words="line 1 is no header"))

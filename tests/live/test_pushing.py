@@ -158,14 +158,14 @@ class Servers(Pushing):
         with Receiver(failing) as receiver, ThreadPoolExecutor(len(runs)) as pool:
             done = list(pool.map(lambda run: self.push(
                 f"pyroscope+http://{receiver.address}", "--push-spool", self.path("spool" + run),
-                "--label", "run=" + run, "--metrics", "switches,faults",
+                "--push-label", "run=" + run, "--metrics", "switches,faults",
                 "--keep", "600s", "--trigger", "exit", "-o", self.path("dumps" + run)), runs))
             self.assertIn(Receiver.LOST, failing[:len(receiver.pushes)])
         # What is left goes with the next recording.
         with Receiver() as later:
             for run in runs:
                 last = self.push(f"pyroscope+http://{later.address}", "--push-spool",
-                                 self.path("spool" + run), "--label", "run=4", argv=["true"])
+                                 self.path("spool" + run), "--push-label", "run=4", argv=["true"])
                 self.assertNotIn("left in", last.stderr)
                 self.assertEqual(os.listdir(self.path("spool" + run)), ["lock"])
         once = collections.defaultdict(dict)
@@ -224,7 +224,7 @@ class Options(LiveCase):
             (["--every", "60s"], "--every needs --push URL or --push DIR/"),
             (["--every", "60s", "-o", "dir/"], "--every needs --push"),
             (["--push", "dir/"], "--push needs --every TIME"),
-            (["--label", "a=b"], "--label needs --push"),
+            (["--push-label", "a=b"], "--push-label needs --push"),
             (["--push-spool", "dir"], "--push-spool needs --every TIME"),
             (["--every", "60s", "--push", "dir/", "--push-spool", "dir"], "needs the URL of a"),
             (["--push-metrics", "cpu"], "--push-metrics needs --every TIME"),
@@ -233,7 +233,7 @@ class Options(LiveCase):
             (["--every", "60s", *url, "--push-metrics", "live"], "live: that is not recorded"),
             (["--every", "100ms", *url], "must be between 1 s and 3600 s"),
             (["--every", "60s", "--push", "http://host"], "needs to know what is at that URL"),
-            (["--every", "60s", *url, "--label", "a-b=c"], "no name of a label"),
+            (["--every", "60s", *url, "--push-label", "a-b=c"], "no name of a label"),
             (["--every", "60s", *url, "-o", "x"], "--every writes no profile"),
             (["--every", "60s", *url, "--trigger", "exit"], "--trigger needs --keep TIME"),
             (["--every", "60s", *url, "--mem=all"], "--every cannot be combined with --mem=all"),

@@ -127,13 +127,13 @@ class Parser(Pushed):
         self.assertEqual(periods["inuse_space:bytes"], "space:bytes")
 
     def test_takes_what_pyroscope_gets(self):
-        self.push(f"pyroscope+http://127.0.0.1:{self.port}", "--label", "region=a,b")
+        self.push(f"pyroscope+http://127.0.0.1:{self.port}", "--push-label", "region=a,b")
         taken = self.taken(5)
         self.expect_all(taken)
         self.assertEqual(taken[0]["labels"]["region"], "a_b")
 
     def test_takes_what_parca_gets(self):
-        self.push(f"parca+http://127.0.0.1:{self.port}", "--label", "region=a,b")
+        self.push(f"parca+http://127.0.0.1:{self.port}", "--push-label", "region=a,b")
         taken = self.taken(5)
         self.expect_all(taken)
         self.assertEqual(taken[0]["labels"]["region"], "a,b")
