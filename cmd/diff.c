@@ -71,7 +71,7 @@ static const struct option_row rows[] = {
 	 .argument = "WHAT",
 	 .offset = AT(by),
 	 .help = "one row per function, line, file, module, thread (all of one name), process, "
-		 "state, syscall, lifetime or mark (default: function)"},
+		 "state, syscall, label:KEY, lifetime or mark (default: function)"},
 	{.type = OPTION_FLAG,
 	 .name = "tree",
 	 .offset = AT(tree),
@@ -273,6 +273,7 @@ static int compare(const struct diff_args *args, const struct filter *filter,
 					     .nr_new = comparison->nr - comparison->nr_old,
 					     .mode = mode_of(args, comparison),
 					     .by = args->keys.first,
+					     .label = args->keys.label,
 					     .renames = renames,
 					     .nr_renames = args->renames.nr};
 	/* A page is of one run on either side: check_output(). */

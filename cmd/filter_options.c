@@ -156,6 +156,7 @@ int filter_options_apply(const struct filter_options *options, struct filter *fi
 		.processes = patterns(&options->processes),
 		.modules = patterns(&options->modules),
 		.functions = patterns(&options->functions),
+		.labels = patterns(&options->labels),
 		.shape = {.focus = patterns(&options->focus), .hide = patterns(&options->hide)}};
 	filter->heap.temporary_ns = options->temporary_ns;
 	filter->slow.text = options->slow;

@@ -15,7 +15,7 @@ struct err;
  * FILTER_OPTION_ROWS(struct its_options, its_member) in its table.
  */
 struct filter_options {
-	struct option_list threads, processes, modules, functions, focus, hide;
+	struct option_list threads, processes, modules, functions, labels, focus, hide;
 	const char *time;	 /* "A..B", or NULL */
 	const char *at;		 /* of memory: a time, "peak" or "mark:TEXT", or NULL */
 	const char *parallelism; /* "N", "A..B", or NULL */
@@ -50,6 +50,8 @@ struct filter_options {
 		"samples in code of a matching program or library"),                               \
 	FILTER_OPTION_ROW(OPTION_LIST, "function", "REGEX", offsetof(values, member.functions),    \
 		"samples with a matching function anywhere in the stack"),                               \
+	FILTER_OPTION_ROW(OPTION_LIST, "label", "KEY=VALUE", offsetof(values, member.labels),      \
+		"samples of threads that the program has labelled so; KEY alone: whatever the value"),           \
 	FILTER_OPTION_ROW(OPTION_LIST, "focus", "REGEX", offsetof(values, member.focus),           \
 		"stacks with a matching function, from the outermost of these on"),                \
 	FILTER_OPTION_ROW(OPTION_LIST, "hide", "REGEX", offsetof(values, member.hide),             \

@@ -53,7 +53,7 @@ int source_paths_check(const struct option_list *paths, struct err *err);
 #define KEYS_OPTION_ROW(values, member)                                                            \
 	{.type = OPTION_STRING, .name = "by", .argument = "WHAT[,WHAT]",                           \
 	 .offset = offsetof(values, member),                                                       \
-	 .help = DIMENSION_HELP ", mark, of elapsed time parallelism or, of memory, lifetime; or, as in thread,function, by "    \
+	 .help = DIMENSION_HELP ", mark, label:KEY, of elapsed time parallelism or, of memory, lifetime; or, as in thread,function, by "    \
 		 "both in groups by the first (default: function)"}
 #define SOURCE_PATH_OPTION_ROW(values, member, help_)                                              \
 	{.type = OPTION_LIST, .name = "source-path", .argument = "OLD=NEW",                        \

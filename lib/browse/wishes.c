@@ -38,7 +38,7 @@ void browse_wishes_next_dimension(struct browse_wishes *wishes)
 	do
 		wishes->by = dimension_names[wishes->by + 1] ? (enum dimension)(wishes->by + 1)
 							     : BY_FUNCTION;
-	while (!dimension_divides(wishes->by, wishes->metric) ||
+	while (!dimension_divides(wishes->by, wishes->metric) || dimension_needs_key(wishes->by) ||
 	       (dimension_info(wishes->by)->needs_marks && !wishes->has_marks) ||
 	       (dimension_info(wishes->by)->needs_scripts && !wishes->has_scripts));
 	if (wishes->by != BY_FUNCTION && strcmp(wishes->sort, "calls") == 0)

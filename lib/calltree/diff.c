@@ -112,6 +112,7 @@ static void compare_rows(struct diff *diff)
 struct diff *diff_new(const struct diff_request *request)
 {
 	struct diff *diff = xcalloc(1, sizeof(*diff));
+	struct flat_keys keys;
 
 	diff->old_side = side_of(request->old_runs, request->nr_old);
 	diff->new_side = side_of(request->new_runs, request->nr_new);
@@ -119,12 +120,14 @@ struct diff *diff_new(const struct diff_request *request)
 	diff->mode = request->mode;
 	diff->by = request->by;
 	diff->flats = xcalloc(diff->nr_runs, sizeof(struct flat *));
+	keys = (struct flat_keys){
+		.first = request->by, .second = request->by, .label = request->label};
 	for (uint32_t run = 0; run < diff->nr_runs; run++) {
 		const struct weights *weights = run < request->nr_old
 							? request->old_runs[run]
 							: request->new_runs[run - request->nr_old];
 
-		diff->flats[run] = flat_new(weights, diff->by);
+		diff->flats[run] = flat_new_by(weights, &keys);
 		add_run(diff, run);
 	}
 	add_values(diff);

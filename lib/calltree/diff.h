@@ -109,7 +109,8 @@ struct diff_request {
 	const struct weights *const *old_runs, *const *new_runs; /* borrowed by the result */
 	size_t nr_old, nr_new;
 	enum diff_mode mode;
-	enum dimension by; /* not BY_PID: two runs have no process in common */
+	enum dimension by;	/* not BY_PID: two runs have no process in common */
+	struct label_key label; /* of BY_LABEL; borrowed */
 	struct diff_rename *renames;
 	size_t nr_renames;
 };

@@ -31,6 +31,7 @@ enum dimension {
 	BY_LIFETIME,	/* of memory: how long blocks lived */
 	BY_MARK,	/* a phase: from one mark of the recording to the next */
 	BY_PARALLELISM, /* how many threads ran at once */
+	BY_LABEL,	/* the value of a label: of one key, which is named with it */
 	BY_SOURCE_LINE, /* a (file, line), whichever functions stand there: annotated source */
 	BY_INLINE_SITE, /* a (function, file, line): what was inlined at a line; total only */
 };
@@ -117,6 +118,12 @@ extern const struct dimension_info dimensions[DIMENSION_COUNT];
 static inline const struct dimension_info *dimension_info(enum dimension dimension)
 {
 	return &dimensions[dimension];
+}
+
+/* Is it of a key, which a table has to name? */
+static inline bool dimension_needs_key(enum dimension dimension)
+{
+	return dimension == BY_LABEL;
 }
 
 /* The names of those that can be chosen, in their order, NULL-ended. */

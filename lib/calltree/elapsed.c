@@ -561,6 +561,7 @@ void elapsed_observe(const struct elapsed *elapsed, const struct profile *profil
 		sample->end = STACK_END_NOT_TAKEN;
 		sample->syscall_nr = -1;
 		sample->wait = 0;
+		sample->labels = 0;
 		sample->nr = 0;
 	}
 	sample->time_ns = row->end_ns;

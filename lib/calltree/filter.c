@@ -11,6 +11,7 @@
 #include "base/minmax.h"
 #include "calltree/elapsed.h"
 #include "calltree/expand.h"
+#include "calltree/label_filter.h"
 #include "calltree/patterns_priv.h"
 #include "calltree/reshape_priv.h"
 #include "profile/heap_estimate.h"
@@ -311,6 +312,8 @@ int filter_fits(const struct filter *filter, enum metric metric, struct err *err
 		return err_set(err, ERR_INVALID, "--temporary needs --metric temporary");
 	if (filter->parallelism.is_given && metric != METRIC_ELAPSED)
 		return err_set(err, ERR_INVALID, "--parallelism needs --metric elapsed");
+	if (filter->labels.nr && !metric_is_of_samples(metric) && metric != METRIC_ELAPSED)
+		return err_set(err, ERR_INVALID, "--label needs a metric of time");
 	return 0;
 }
 
@@ -449,13 +452,16 @@ static void select_all(struct selection *out, const struct compiled_filter *comp
 	select_stacks(out, compiled);
 	if (filter->shape.focus.nr)
 		out->stacks[STACK_EMPTY.v] = false;
-	out->whole_lives = filter->modules.nr == 0 && filter->functions.nr == 0 &&
-			   filter->shape.focus.nr == 0 && !filter->slow.text;
+	out->whole_lives = filter->labels.nr == 0 && filter->modules.nr == 0 &&
+			   filter->functions.nr == 0 && filter->shape.focus.nr == 0 &&
+			   !filter->slow.text;
 	out->everything = filter->threads.nr == 0 && filter->processes.nr == 0 &&
-			  !filter->parallelism.is_given && !filter->slow.text;
-	out->all_stacks = filter->modules.nr == 0 && filter->functions.nr == 0 && !out->reshaped;
+			  filter->labels.nr == 0 && !filter->parallelism.is_given &&
+			  !filter->slow.text;
+	out->all_stacks = filter->modules.nr == 0 && filter->functions.nr == 0 &&
+			  filter->labels.nr == 0 && !out->reshaped;
 	out->whole_processes = filter->threads.nr == 0 && filter->modules.nr == 0 &&
-			       !filter->slow.text && !out->reshaped;
+			       filter->labels.nr == 0 && !filter->slow.text && !out->reshaped;
 }
 
 /* By label: is it the function? */
@@ -520,6 +526,9 @@ int selection_new(const struct expansion *expansion, const struct filter *filter
 		status = compile_filter(&compiled, filter, err);
 	if (status == 0)
 		status = reshape(out, &filter->shape, err);
+	if (status == 0)
+		status = label_filter_select(expansion->profile, filter->labels.texts,
+					     filter->labels.nr, &out->labels, err);
 	if (status == 0) {
 		select_all(out, &compiled, filter);
 		status = find_moment(out, &filter->heap, &out->heap, err);
@@ -547,6 +556,7 @@ void selection_free(struct selection *selection)
 	free(selection->stacks);
 	slow_calls_free(selection->slow.calls);
 	free(selection->slow.stacks);
+	free(selection->labels);
 	free(selection->ranges);
 	timelines_free(selection->timelines);
 	elapsed_free(*selection->elapsed);
@@ -645,8 +655,8 @@ bool selection_walk_next(struct selection_walk *walk, struct sample *sample)
 
 	while (walk->next < profile->nr_samples) {
 		*sample = profile->samples[walk->next++];
-		if (in_time(walk, sample) && selection->threads[sample->thread.v] &&
-		    selection->stacks[sample->stack.v] && is_in_calls(walk, walk->next - 1))
+		if (in_time(walk, sample) && selection_has(selection, sample) &&
+		    is_in_calls(walk, walk->next - 1))
 			return true;
 	}
 	return false;

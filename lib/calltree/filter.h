@@ -73,6 +73,7 @@ struct filter {
 	struct pattern_list processes; /* pid, or name or command of the process */
 	struct pattern_list modules;   /* path of the module the sample's own code is in */
 	struct pattern_list functions; /* name of a function anywhere in the stack */
+	struct pattern_list labels;    /* "KEY=VALUE", or "KEY": any value; no expressions */
 	struct shape_filter shape;     /* the other patterns see the stacks that it leaves */
 	uint64_t from_ns, to_ns;       /* of the recording's clock; to_ns 0: to the end */
 	/*
@@ -120,6 +121,7 @@ struct selection {
 	bool *threads;	    /* by thread_id */
 	bool *processes;    /* by row of profile.processes */
 	bool *stacks;	    /* by stack_id; the empty stack is that of samples without one */
+	bool *labels;	    /* by sample.labels; NULL: whatever the labels */
 	bool everything;    /* no filter was given */
 	bool all_stacks;    /* no filter of modules or functions, and no other shape of stacks */
 	bool whole_lives; /* filters of threads and processes only, which are selected as wholes */
@@ -141,6 +143,13 @@ struct selection {
 	struct elapsed **elapsed;
 };
 
+/* Whatever its time: does the sample pass the filters? */
+static inline bool selection_has(const struct selection *selection, const struct sample *sample)
+{
+	return selection->threads[sample->thread.v] && selection->stacks[sample->stack.v] &&
+	       (!selection->labels || selection->labels[sample->labels]);
+}
+
 /* The time that is selected, of all runs together. */
 uint64_t selection_elapsed_ns(const struct selection *selection);
 
@@ -156,7 +165,7 @@ int filter_fits(const struct filter *filter, enum metric metric, struct err *err
 
 /*
  * Fails with ERR_INVALID on a bad expression or an empty time range, with ERR_NOT_FOUND where there
- * is no such mark or no trigger.
+ * is no such mark, no such label or no trigger.
  */
 int selection_new(const struct expansion *expansion, const struct filter *filter,
 		  struct selection **selection, struct err *err);

@@ -79,16 +79,32 @@ static void count_programs(struct flat *flat)
 	flat_free(processes);
 }
 
-static void count_rows(struct flat *flat, const struct flat_order *order, size_t limit)
+/* A key that no label has makes a table of one row. */
+static void find_label(struct flat *flat, const struct label_key *key)
 {
+	const struct profile *profile = flat_expansion(flat)->profile;
+
+	flat->label.key = STR_EMPTY;
+	profile_labels_find_key(profile_labels(profile), profile->strings, key, &flat->label.key);
+	flat->label.values = profile_labels_values(profile_labels(profile), flat->label.key);
+}
+
+static void count_rows(struct flat *flat, const struct flat_order *order,
+		       const struct flat_request *request)
+{
+	const struct flat_keys groups = {
+		.first = flat->dimension, .second = flat->dimension, .label = request->keys.label};
+
+	if (flat_has_key(flat, BY_LABEL))
+		find_label(flat, &request->keys.label);
 	if (flat_has_key(flat, BY_MARK))
 		flat->phases = phases_new(flat_expansion(flat)->profile);
 	if (flat_has_two_keys(flat))
-		flat->groups = flat_new(flat->weights, flat->dimension);
+		flat->groups = flat_new_by(flat->weights, &groups);
 	if (!flat->groups && flat->dimension == BY_PROCESS)
 		count_programs(flat);
 	else
-		flat_count(flat, order, flat->groups ? limit : 0);
+		flat_count(flat, order, flat->groups ? request->limit : 0);
 	drop_weightless_rows(flat);
 }
 
@@ -232,7 +248,7 @@ int flat_new_as(const struct weights *weights, const struct flat_request *reques
 		flat_free(flat);
 		return status;
 	}
-	count_rows(flat, &order, request->limit);
+	count_rows(flat, &order, request);
 	flat->walls = walls_new(flat);
 	flat_sort_in(flat, &order);
 	count_cycles(flat);
@@ -254,7 +270,7 @@ struct flat *flat_new_by(const struct weights *weights, const struct flat_keys *
 
 struct flat *flat_new(const struct weights *weights, enum dimension dimension)
 {
-	const struct flat_keys keys = {dimension, dimension};
+	const struct flat_keys keys = {.first = dimension, .second = dimension};
 
 	return flat_new_by(weights, &keys);
 }
@@ -319,6 +335,7 @@ void flat_free(struct flat *flat)
 		return;
 	flat_free(flat->groups);
 	phases_free(flat->phases);
+	free(flat->label.values);
 	blame_free(flat->blame);
 	free(flat->cycles);
 	free_starts(flat->starts);

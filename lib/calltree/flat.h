@@ -11,6 +11,7 @@
 #include "calltree/dimension.h"
 #include "calltree/expand.h"
 #include "calltree/tally.h"
+#include "profile/labels.h"
 
 struct blame;
 struct buf;
@@ -27,18 +28,20 @@ struct weights;
  */
 struct flat_keys {
 	enum dimension first, second;
+	struct label_key label; /* of BY_LABEL */
 };
 
 /*
- * "thread", or "thread,function". ERR_INVALID where there is no such dimension, where the first
- * says all that the second would, and of what is waited for, which stands alone.
+ * "thread", or "thread,function"; labels are "label:KEY", borrowed. ERR_INVALID where
+ * there is no such dimension, where the first says all that the second would, and of what is waited
+ * for, which stands alone.
  */
 int flat_keys_parse(const char *text, struct flat_keys *keys, struct err *err);
 /* ERR_INVALID if the metric cannot be divided so. */
 int flat_keys_check(const struct flat_keys *keys, enum metric metric, struct err *err);
 /* The metric of a table by these keys, unless the user chooses another one. */
 enum metric flat_keys_metric(const struct flat_keys *keys);
-/* ERR_NOT_FOUND if the profile does not have what they are about: marks, waits. */
+/* ERR_NOT_FOUND if the profile does not have what they are about: marks, waits, labels. */
 int flat_keys_find(const struct flat_keys *keys, const struct profile *profile, struct err *err);
 
 enum flat_state {
@@ -117,6 +120,12 @@ struct flat_starts {
 	bool *has_namesake; /* by thread: another one of its process has its name; owned */
 };
 
+/* The labels of a table by them. */
+struct flat_label {
+	struct str_id key;
+	uint32_t *values; /* profile_labels_values(); owned; NULL if no key is BY_LABEL */
+};
+
 struct flat {
 	const struct weights *weights;	  /* borrowed */
 	enum dimension dimension, second; /* equal: there is one key */
@@ -125,6 +134,7 @@ struct flat {
 	size_t nr_left_out;    /* rows beyond the limit of their groups */
 	bool by_self;	       /* so sorted: rows without any self are behind all that have some */
 	struct phases *phases; /* owned; NULL if no key is BY_MARK */
+	struct flat_label label;
 	/*
 	 * With two keys the table by the first one, whose rows are groups of these: they stand here
 	 * in the order of their groups. NULL with one.

@@ -22,7 +22,8 @@
 /* clang-format on */
 
 const char *const dimension_names[] = {
-	LIVE_NAMES, [BY_MARK] = "mark", [BY_PARALLELISM] = "parallelism", NULL};
+	LIVE_NAMES, [BY_MARK] = "mark", [BY_PARALLELISM] = "parallelism", [BY_LABEL] = "label",
+	NULL};
 const char *const dimension_names_live[] = {LIVE_NAMES, NULL};
 
 /* Levels of code. */
@@ -151,6 +152,20 @@ static void of_parallelism(struct flat_division *division, const struct observat
 	*fact = observation->parallelism;
 }
 
+/* One more than the number of a text; or one of these. */
+#define VALUE_NONE    0
+#define VALUE_UNKNOWN (UINT32_MAX - 1)
+
+static void of_label(struct flat_division *division, const struct observation *observation,
+		     struct flat_row *key, uint32_t *fact)
+{
+	const struct sample *sample = &observation->sample;
+
+	(void)key;
+	*fact = sample->kind == SAMPLE_UNATTRIBUTED ? VALUE_UNKNOWN
+						    : division->flat->label.values[sample->labels];
+}
+
 /* Names. */
 
 static void append_function(struct buf *out, const struct flat *flat, const struct flat_row *row,
@@ -271,6 +286,21 @@ static void append_parallelism(struct buf *out, const struct flat *flat, const s
 	buf_printf(out, "%u", flat_row_fact(flat, row, BY_PARALLELISM));
 }
 
+static void append_label(struct buf *out, const struct flat *flat, const struct flat_row *row,
+			 enum name_style style)
+{
+	uint32_t fact = flat_row_fact(flat, row, BY_LABEL);
+
+	(void)style;
+	if (fact == VALUE_NONE)
+		buf_append_str(out, "[no label]");
+	else if (fact == VALUE_UNKNOWN)
+		buf_append_str(out, flat_state_name(STATE_UNATTRIBUTED));
+	else
+		buf_append_str(
+			out, profile_str(flat_expansion(flat)->profile, (struct str_id){fact - 1}));
+}
+
 const struct dimension_info dimensions[DIMENSION_COUNT] = {
 	[BY_FUNCTION] = {.heading = "function",
 			 .kind = DIMENSION_OF_FUNCTIONS,
@@ -364,6 +394,12 @@ const struct dimension_info dimensions[DIMENSION_COUNT] = {
 			    .is_in_order = true,
 			    .of_observation = of_parallelism,
 			    .append_name = append_parallelism},
+	[BY_LABEL] = {.heading = "label",
+		      .kind = DIMENSION_OF_FACTS,
+		      .divides = DIMENSION_DIVIDES_TIME,
+		      .times = METRIC_HAS_CPU | METRIC_HAS_RUNQ | METRIC_HAS_BLOCKED,
+		      .of_observation = of_label,
+		      .append_name = append_label},
 	[BY_SOURCE_LINE] = {.heading = "line",
 			    .kind = DIMENSION_OF_PLACES,
 			    .implies = BIT(BY_FILE),

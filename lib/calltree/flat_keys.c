@@ -7,6 +7,7 @@
 #include "base/nearest.h"
 #include "calltree/blame.h"
 #include "calltree/flat.h"
+#include "calltree/label_filter.h"
 #include "profile/fold_scripts.h"
 #include "profile/profile.h"
 
@@ -17,20 +18,40 @@ static int refuse(const char *word, struct err *err)
 	size_t nr = 0;
 
 	for (; dimension_names[nr]; nr++)
-		buf_printf(&all, "%s%s", nr ? ", " : "", dimension_names[nr]);
+		buf_printf(&all, "%s%s%s", nr ? ", " : "", dimension_names[nr],
+			   dimension_needs_key((enum dimension)nr) ? ":KEY" : "");
 	err_set(err, ERR_INVALID, "invalid value '%s' for --by: must be one of %s", word,
 		buf_str(&all));
 	nearest = nearest_word(word, dimension_names, nr);
 	if (nearest)
-		err_hint(err, "did you mean '%s'?", nearest);
+		err_hint(err, "did you mean '%s%s'?", nearest,
+			 strcmp(nearest, dimension_names[BY_LABEL]) == 0 ? ":KEY" : "");
 	buf_release(&all);
 	return ERR_INVALID;
 }
 
-static int parse_one(const char *word, enum dimension *dimension, struct err *err)
+#define LABEL "label:"
+
+/* The key is a part of the whole text, which outlives the word. */
+static bool is_label(const char *word, const char *in_text, struct flat_keys *keys)
 {
+	if (strncmp(word, LABEL, strlen(LABEL)) != 0 || !word[strlen(LABEL)])
+		return false;
+	keys->label = (struct label_key){.text = in_text + strlen(LABEL),
+					 .nr_bytes = strlen(word) - strlen(LABEL)};
+	return true;
+}
+
+static int parse_one(const char *word, const char *in_text, struct flat_keys *keys,
+		     enum dimension *dimension, struct err *err)
+{
+	if (is_label(word, in_text, keys)) {
+		*dimension = BY_LABEL;
+		return 0;
+	}
 	for (size_t i = 0; dimension_names[i]; i++) {
-		if (strcmp(dimension_names[i], word) == 0) {
+		if (strcmp(dimension_names[i], word) == 0 &&
+		    !dimension_needs_key((enum dimension)i)) {
 			*dimension = (enum dimension)i;
 			return 0;
 		}
@@ -41,15 +62,16 @@ static int parse_one(const char *word, enum dimension *dimension, struct err *er
 int flat_keys_parse(const char *text, struct flat_keys *keys, struct err *err)
 {
 	const char *comma = strchr(text, ',');
-	struct flat_keys parsed = {BY_FUNCTION, BY_FUNCTION};
+	struct flat_keys parsed = {.first = BY_FUNCTION, .second = BY_FUNCTION};
 	struct buf first = {0};
 	int status;
 
 	buf_append(&first, text, comma ? (size_t)(comma - text) : strlen(text));
-	status = parse_one(buf_str(&first), &parsed.first, err);
+	status = parse_one(buf_str(&first), text, &parsed, &parsed.first, err);
 	buf_release(&first);
 	if (status == 0)
-		status = parse_one(comma ? comma + 1 : text, &parsed.second, err);
+		status = parse_one(comma ? comma + 1 : text, comma ? comma + 1 : text, &parsed,
+				   &parsed.second, err);
 	if (status)
 		return status;
 	if (comma && (parsed.first == parsed.second ||
@@ -103,8 +125,12 @@ enum metric flat_keys_metric(const struct flat_keys *keys)
 
 int flat_keys_find(const struct flat_keys *keys, const struct profile *profile, struct err *err)
 {
+	struct str_id label;
+
 	if (dimension_is_of_waits(keys->first))
 		return blame_require(profile, err);
+	if (keys->label.nr_bytes && label_filter_find_key(profile, &keys->label, &label, err))
+		return ERR_NOT_FOUND;
 	if ((dimension_info(keys->first)->needs_scripts ||
 	     dimension_info(keys->second)->needs_scripts) &&
 	    !profile_has_scripts(profile))

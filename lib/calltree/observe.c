@@ -161,9 +161,8 @@ static bool passes(const struct observation_walk *walk, const struct sample *sit
 	const struct selection *selection = walk->selection;
 	const struct time_range *range = selection_range(selection, site->thread);
 
-	return walk->all ||
-	       (selection->threads[site->thread.v] && selection->stacks[site->stack.v] &&
-		site->time_ns >= range->from_ns && site->time_ns <= range->to_ns);
+	return walk->all || (selection_has(selection, site) && site->time_ns >= range->from_ns &&
+			     site->time_ns <= range->to_ns);
 }
 
 static uint64_t whole_part(struct observation_walk *walk, double amount)
@@ -263,8 +262,7 @@ static bool next_elapsed(struct observation_walk *walk, struct observation *out)
 		if (!is_in(&selection->parallelism, walk->elapsed->parts[index].parallelism))
 			continue;
 		elapsed_observe(walk->elapsed, profile_of(walk), index, out);
-		if (!selection->threads[out->sample.thread.v] ||
-		    !selection->stacks[out->sample.stack.v])
+		if (!selection_has(selection, &out->sample))
 			continue;
 		/* If a sample has several parts, the first one counts. */
 		if (walk->counted[sample])

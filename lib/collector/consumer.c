@@ -8,9 +8,11 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "collector/block_rows.h"
+#include "collector/context_rows.h"
 #include "collector/message.h"
 #include "collector/script_frames.h"
 #include "collector/wanted_hints.h"
+#include "context/context.h"
 #include "jit/jit_names.h"
 #include "mapping/code_filter.h"
 #include "mapping/space.h"
@@ -51,6 +53,7 @@ struct consumer *consumer_new(const struct collector_options *options, struct sn
 				  : NULL,
 	};
 	consumer->waits = wait_rows_new(options->profile);
+	consumer->contexts = context_rows_new(options->profile);
 	unwinder_check_each(consumer->walker.unwinder, options->check_unwinder);
 	unwinder_end_by(consumer->walker.unwinder, options->ended);
 	consumer->sink = (struct sample_sink){.profile = options->profile,
@@ -93,6 +96,7 @@ void consumer_end_process(struct consumer *consumer, uint32_t serial)
 	space_free(process->space);
 	live_maps_release(&process->live_maps);
 	script_process_free(process->script.process);
+	context_process_free(process->context);
 	free(process);
 	consumer->processes.at[serial] = NULL;
 }
@@ -120,6 +124,7 @@ void consumer_free(struct consumer *consumer)
 		consumer_end_process(consumer, i);
 	block_rows_free(consumer->blocks);
 	wait_rows_free(consumer->waits);
+	context_rows_free(consumer->contexts);
 	pid_table_release(&consumer->threads_by_tid);
 	pid_table_release(&consumer->processes_by_pid);
 	key_map_release(&consumer->writer_rows);

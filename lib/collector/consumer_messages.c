@@ -10,6 +10,7 @@
 #include "collector/advance_rows.h"
 #include "collector/block_rows.h"
 #include "collector/consumer_priv.h"
+#include "collector/context_rows.h"
 #include "collector/kernel_frames.h"
 #include "collector/message.h"
 #include "collector/queue.h"
@@ -40,9 +41,25 @@ static void handle_exit(struct consumer *consumer, struct thread *thread,
 	}
 	stack = kernel_frames_intern(consumer->profile, seen->snapshot);
 	thread->advancing.latest = (struct sampled_stack){stack, STACK_END_ROOT};
+	thread->samples.labels = 0;
 	samples_add(&consumer->sink, &thread->samples, seen, stack, STACK_END_ROOT);
 	consumer->walker.nr_stacks_by_end[STACK_END_ROOT]++;
 	consumer->progress.nr_samples++;
+}
+
+static void read_labels(struct consumer *consumer, struct thread *thread,
+			const struct message_sample *seen)
+{
+	struct process *process = thread->process;
+	const struct context_subject subject = {
+		.process = &process->context,
+		.space = process->space,
+		.row = &consumer->profile->processes[process->serial],
+		.hints = thread->hints,
+		.asks_registers = &thread->asks_registers,
+	};
+
+	thread->samples.labels = context_rows_read(consumer->contexts, &subject, seen->snapshot);
 }
 
 static void handle_stack(struct consumer *consumer, struct thread *thread,
@@ -55,6 +72,7 @@ static void handle_stack(struct consumer *consumer, struct thread *thread,
 	script.thread = &thread->script;
 	script.hints = thread->hints;
 	consumer_watch_later(consumer, process);
+	thread->samples.labels = 0;
 	stack = walker_walk(&consumer->walker, process->space, &process->maps, seen, &script);
 	if (process->maps.restless_until_ns > consumer->restless_until_ns)
 		consumer->restless_until_ns = process->maps.restless_until_ns;
@@ -68,6 +86,7 @@ static void handle_stack(struct consumer *consumer, struct thread *thread,
 				  consumer->walker.walk.end);
 		return;
 	}
+	read_labels(consumer, thread, seen);
 	samples_add(&consumer->sink, &thread->samples, seen, stack, consumer->walker.walk.end);
 	if (seen->state == SEEN_BLOCKED) {
 		consumer_set_wait(consumer, thread, &seen->wait);
@@ -151,6 +170,7 @@ static void set_counters(const struct consumer *consumer)
 		set_left_out(profile, &consumer->sink.left_out);
 	block_rows_count(consumer->blocks);
 	script_frames_set_counters(consumer->walker.scripts, consumer->nr_lacking);
+	context_rows_set_counters(consumer->contexts);
 	profile_set_counter(profile, "unattributed_cpu_ns", consumer->sink.unattributed_cpu_ns);
 	profile_set_counter(profile, "unattributed_blocked_ns",
 			    consumer->sink.unattributed_blocked_ns);

@@ -15,6 +15,8 @@
 #include "wait/wait.h"
 
 struct block_rows;
+struct context_process;
+struct context_rows;
 struct wait_rows;
 
 /* The interpreter of a process. */
@@ -41,6 +43,7 @@ struct process {
 	bool has_leader;
 	struct live_maps live_maps;
 	struct process_script script;
+	struct context_process *context; /* owned; NULL: no stack of it was walked */
 	/* It had ended when it was found: it is ended after a round without a record of it. */
 	bool is_found_late;
 	uint64_t round, last_block_ns; /* the round and the time of its last record */
@@ -58,6 +61,7 @@ struct thread {
 	struct seen_wait unproved; /* of its last sleep, if its owner was not known yet */
 	struct script_thread script;
 	bool is_blocked;      /* when last sampled */
+	bool asks_registers;  /* for its labels: where its data are is not known */
 	bool lacks_functions; /* its last stack does, as memory was not copied */
 	bool is_touched;      /* is in consumer.touched */
 };
@@ -111,10 +115,11 @@ struct consumer {
 	struct step_sink steps;
 	struct interpreter_sink interpreters;
 	bool is_over;
-	struct wait_rows *waits;      /* owned */
-	struct serial_list touched;   /* threads sampled since the last flush: few of thousands */
-	struct serial_list unwatched; /* processes with stacks walked since the last watch */
-	uint64_t restless_until_ns;   /* the latest of all processes */
+	struct wait_rows *waits;       /* owned */
+	struct context_rows *contexts; /* owned */
+	struct serial_list touched;    /* threads sampled since the last flush: few of thousands */
+	struct serial_list unwatched;  /* processes with stacks walked since the last watch */
+	uint64_t restless_until_ns;    /* the latest of all processes */
 	size_t nr_lacking; /* threads whose last stack lacks functions of an interpreter */
 	struct collector_progress progress;
 };

@@ -77,7 +77,8 @@ static bool sleeps_there_again(const struct last_sleep *before, const struct sam
 {
 	return before->is_known && !before->is_outside && pcount == before->pcount + 1 &&
 	       sample->stack.v == before->sample.stack.v && sample->end == before->sample.end &&
-	       sample->syscall_nr == before->sample.syscall_nr;
+	       sample->syscall_nr == before->sample.syscall_nr &&
+	       sample->labels == before->sample.labels;
 }
 
 static void hold_sleep(struct thread_samples *thread, const struct sample *sample, uint64_t pcount)
@@ -131,7 +132,8 @@ void samples_add(struct sample_sink *sink, struct thread_samples *thread,
 								? SAMPLE_PAGE_FAULT
 								: syscall_nr),
 				.kind = is_blocked ? SAMPLE_BLOCKED : SAMPLE_RUNNING,
-				.end = (uint8_t)end};
+				.end = (uint8_t)end,
+				.labels = thread->labels};
 
 	samples_emit_held(sink, thread);
 	if (is_blocked) {

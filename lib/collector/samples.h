@@ -65,6 +65,7 @@ struct last_sleep {
 
 struct thread_samples {
 	struct thread_id row;
+	uint32_t labels; /* of the next sample (profile/labels.h); set by the caller */
 	struct account account;
 	struct sampled_runs runs;
 	struct last_run run;

@@ -20,8 +20,13 @@ struct wanted_hints {
 	} at[SNAPSHOT_WANTED_MAX];
 };
 
+#define CONTEXT_PLACES_MAX 8
+
 struct process_hints {
 	_Atomic uint32_t nr_users;
+	/* Constant up to the number; the last one is valid. */
+	struct context_place contexts[CONTEXT_PLACES_MAX];
+	_Atomic uint32_t nr_contexts;
 	_Atomic bool is_set;
 	struct wanted_more more; /* constant from then on */
 	_Atomic bool has_lock;
@@ -54,6 +59,27 @@ void process_hints_set(struct process_hints *hints, const struct wanted_more *mo
 		return;
 	hints->more = *more;
 	atomic_store_explicit(&hints->is_set, true, memory_order_release);
+}
+
+void process_hints_set_context(struct process_hints *hints, const struct context_place *place)
+{
+	uint32_t nr = hints ? atomic_load_explicit(&hints->nr_contexts, memory_order_relaxed)
+			    : CONTEXT_PLACES_MAX;
+
+	if (nr == CONTEXT_PLACES_MAX)
+		return;
+	hints->contexts[nr] = *place;
+	atomic_store_explicit(&hints->nr_contexts, nr + 1, memory_order_release);
+}
+
+/* False: it has none. */
+static bool get_context(const struct process_hints *hints, struct context_place *place)
+{
+	uint32_t nr = hints ? atomic_load_explicit(&hints->nr_contexts, memory_order_acquire) : 0;
+
+	*place = nr ? hints->contexts[nr - 1]
+		    : (struct context_place){.access = CONTEXT_ACCESS_NONE};
+	return nr;
 }
 
 void process_hints_set_lock(struct process_hints *hints, const struct wait_lock *lock)
@@ -128,9 +154,15 @@ bool wanted_hints_get(const struct thread_hints *hints, struct wanted_memory *wa
 	uint32_t nr;
 
 	*wanted = (struct wanted_memory){.nr = 0};
-	if (!kept)
-		return get_first(hints->of_process, more);
+	if (!kept) {
+		if (!get_first(hints->of_process, more)) {
+			more->find = NULL;
+			more->subject = 0;
+		}
+		return get_context(hints->of_process, &more->context) || more->find;
+	}
 	*more = kept->more;
+	get_context(hints->of_process, &more->context);
 	more->subject = atomic_load_explicit(&kept->subject, memory_order_relaxed);
 	nr = atomic_load_explicit(&kept->nr, memory_order_acquire);
 	for (uint32_t i = 0; i < nr; i++) {

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+struct context_place;
 struct process_hints;
 struct thread_hints;
 struct wait_lock;
@@ -21,6 +22,12 @@ struct process_hints *process_hints_new(const struct process_hints *former);
 void process_hints_free(struct process_hints *hints);
 /* The collector's. Only the first call has an effect. */
 void process_hints_set(struct process_hints *hints, const struct wanted_more *more);
+
+/*
+ * The collector's: how to find the contexts of its threads, from now on. It may be set again, as
+ * libraries come and go; after many times it stays.
+ */
+void process_hints_set_context(struct process_hints *hints, const struct context_place *place);
 
 /*
  * The collector's: the lock of the interpreter in the process. Only the first call has an effect.

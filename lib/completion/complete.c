@@ -229,6 +229,19 @@ static void add_texts(struct buf *out, const char *const *texts)
 		add(out, *texts, NULL);
 }
 
+static void add_dimensions(struct buf *out)
+{
+	for (size_t i = 0; dimension_names[i]; i++) {
+		struct buf name = {0};
+
+		/* The key follows. */
+		buf_printf(&name, "%s%s", dimension_names[i],
+			   dimension_needs_key((enum dimension)i) ? ":" : "");
+		add(out, buf_str(&name), NULL);
+		buf_release(&name);
+	}
+}
+
 /* Typical values of options with many possible ones, by the placeholder or the name. */
 static bool add_usual(const struct completion_option *row, struct buf *out)
 {
@@ -305,7 +318,7 @@ static void add_values(const struct line *line, const struct completion_option *
 	else if (row->choices)
 		add_texts(out, row->choices);
 	else if (strcmp(row->name, "by") == 0)
-		add_texts(out, dimension_names);
+		add_dimensions(out);
 	else if (row->is_file || is_any(row->argument, files))
 		buf_append_str(out, ":files\n");
 	else if (is_any(row->argument, directories))

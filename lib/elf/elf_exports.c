@@ -3,7 +3,6 @@
 #include "elf/elf_exports.h"
 
 #include <gelf.h>
-#include <stdbool.h>
 #include <string.h>
 
 /* libLLVM exports some 40,000. */
@@ -54,4 +53,27 @@ size_t elf_exports_find(Elf *elf, const char *const *names, size_t nr, uint64_t 
 	for (size_t i = 0; i < nr; i++)
 		nr_found += values[i] != 0;
 	return nr_found;
+}
+
+bool elf_exports_find_thread_variable(Elf *elf, const char *name, uint64_t *offset)
+{
+	GElf_Shdr header;
+	Elf_Data *data = elf ? dynamic_symbols(elf, &header) : NULL;
+	size_t nr_symbols = data ? data->d_size / header.sh_entsize : 0;
+
+	for (size_t i = 0; i < nr_symbols; i++) {
+		const char *found;
+		GElf_Sym symbol;
+
+		if (!gelf_getsym(data, (int)i, &symbol))
+			break;
+		if (symbol.st_shndx == SHN_UNDEF || GELF_ST_TYPE(symbol.st_info) != STT_TLS)
+			continue;
+		found = elf_strptr(elf, header.sh_link, symbol.st_name);
+		if (found && strcmp(found, name) == 0) {
+			*offset = symbol.st_value;
+			return true;
+		}
+	}
+	return false;
 }

@@ -4,6 +4,7 @@
 #define PROFC_ELF_ELF_EXPORTS_H
 
 #include <libelf.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,5 +13,8 @@
  * defined there. Returns how many were found. One pass, for any number of names.
  */
 size_t elf_exports_find(Elf *elf, const char *const *names, size_t nr, uint64_t *values);
+
+/* The offset of an exported thread-local variable in its module's data; false: there is none. */
+bool elf_exports_find_thread_variable(Elf *elf, const char *name, uint64_t *offset);
 
 #endif

@@ -43,6 +43,7 @@ struct elf_image {
 	size_t nr_build_id_bytes;
 	uint64_t hdr_offset, hdr_bytes, hdr_vaddr; /* PT_GNU_EH_FRAME */
 	uint64_t dynamic_vaddr, dynamic_bytes;	   /* PT_DYNAMIC */
+	struct elf_thread_variable thread_data;	   /* PT_TLS, without a variable */
 	struct elf_cfi cfi;			   /* its bytes are owned */
 	struct elf_ranges functions;
 	bool functions_loaded;
@@ -132,6 +133,11 @@ static void take_program_header(struct elf_image *image, const GElf_Phdr *header
 	case PT_DYNAMIC:
 		image->dynamic_vaddr = header->p_vaddr;
 		image->dynamic_bytes = header->p_filesz;
+		break;
+	case PT_TLS:
+		image->thread_data = (struct elf_thread_variable){.vaddr = header->p_vaddr,
+								  .nr_bytes = header->p_memsz,
+								  .alignment = header->p_align};
 		break;
 	case PT_NOTE:
 		take_notes(image, header);
@@ -359,6 +365,21 @@ size_t elf_image_exports(const struct elf_image *image, const char *const *names
 
 	elf_end(elf);
 	return nr_found;
+}
+
+bool elf_image_thread_variable(const struct elf_image *image, const char *name,
+			       struct elf_thread_variable *variable)
+{
+	Elf *elf = image->thread_data.nr_bytes ? open_again(image) : NULL;
+	uint64_t offset = 0;
+	bool is_found = elf_exports_find_thread_variable(elf, name, &offset);
+
+	elf_end(elf);
+	if (!is_found || offset >= image->thread_data.nr_bytes)
+		return false;
+	*variable = image->thread_data;
+	variable->offset = offset;
+	return true;
 }
 
 size_t elf_image_words(const struct elf_image *image, uint64_t vaddr, uint64_t *words, size_t nr)

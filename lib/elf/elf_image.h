@@ -103,6 +103,19 @@ bool elf_image_function(struct elf_image *image, uint64_t vaddr, uint64_t *start
 size_t elf_image_exports(const struct elf_image *image, const char *const *names, size_t nr,
 			 uint64_t *values);
 
+/* An exported thread-local variable, and the initial data of its module (PT_TLS). */
+struct elf_thread_variable {
+	uint64_t offset; /* in these data */
+	uint64_t vaddr, nr_bytes, alignment;
+};
+
+/*
+ * False: the file exports no thread-local variable of that name. Files without such data are not
+ * searched; others are read again by each call.
+ */
+bool elf_image_thread_variable(const struct elf_image *image, const char *name,
+			       struct elf_thread_variable *variable);
+
 /*
  * The nr words of data from vaddr on, as the loader makes them but for the load bias: an address
  * within the file is an ELF virtual address. Returns how many the file has there. Each call reads

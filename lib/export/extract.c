@@ -130,6 +130,7 @@ static void place_point(struct extract *extract, struct path_maker *maker, struc
 			       .cpu_ns = sample->cpu_ns,
 			       .weight = weight,
 			       .nr = sample->nr,
+			       .labels = sample->labels,
 			       .path = path_of(maker, sample)};
 	lane->weight += weight;
 	extract->weight += weight;

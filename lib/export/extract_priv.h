@@ -44,6 +44,7 @@ struct point {
 	uint32_t nr;		  /* observations; 0 when unattributed */
 	struct stack_id path;	  /* of extract.paths */
 	struct stack_id stack;	  /* of profile.stacks */
+	uint32_t labels;	  /* number of a label (profile/labels.h) */
 	const struct level *root; /* replaces the missing callers, or NULL */
 };
 

@@ -2,7 +2,8 @@
 /*
  * The contents of all other formats, as plain JSON tables for programs: functions, frames (levels
  * of inline chains), stacks (prefixes first) and, thread by thread, samples of [end in ns, stack,
- * weight, observations]. profc-export(1) describes it; members may be added, none is removed.
+ * weight, observations] and, if there are any, the number of its last label. profc-export(1)
+ * describes it; members may be added, none is removed.
  */
 #include "base/buf.h"
 #include "base/json.h"
@@ -83,6 +84,7 @@ static void write_frame(struct tables *out, const struct frame_row *row)
 
 static void write_samples(struct tables *out, const struct lane *lane)
 {
+	bool has_labels = profile_labels(out->extract->profile)->nr;
 	struct sink *sink = out->json.sink;
 	struct buf text = {0};
 
@@ -98,6 +100,10 @@ static void write_samples(struct tables *out, const struct lane *lane)
 		buf_append_decimal(&text, point->weight);
 		buf_append_byte(&text, ',');
 		buf_append_decimal(&text, point->nr);
+		if (has_labels) {
+			buf_append_byte(&text, ',');
+			buf_append_decimal(&text, point->labels);
+		}
 		buf_append_byte(&text, ']');
 		sink_write(sink, text.bytes, text.nr_bytes);
 		progress_set(out->extract->options->progress, i + 1, out->extract->nr_points);
@@ -229,6 +235,23 @@ static void write_prefix(struct json *json, uint32_t prefix)
 		json_u64(json, prefix);
 }
 
+/* Numbers of labels count from 1. */
+static void write_labels(struct tables *out)
+{
+	const struct profile *profile = out->extract->profile;
+	const struct profile_labels *labels = profile_labels(profile);
+
+	json_key_array_begin(&out->json, "labels");
+	for (size_t i = 0; i < labels->nr; i++) {
+		json_object_begin(&out->json);
+		json_key_u64(&out->json, "outer", labels->rows[i].outer);
+		json_key_str(&out->json, "key", profile_str(profile, labels->rows[i].key));
+		json_key_str(&out->json, "value", profile_str(profile, labels->rows[i].value));
+		json_object_end(&out->json);
+	}
+	json_array_end(&out->json);
+}
+
 static void write_document(struct tables *out)
 {
 	struct json *json = &out->json;
@@ -254,6 +277,8 @@ static void write_document(struct tables *out)
 	json_array_end(json);
 	if (out->extract->counts->state == COUNTS_KNOWN)
 		write_calls(out);
+	if (profile_labels(out->extract->profile)->nr)
+		write_labels(out);
 	json_key_array_begin(json, "threads");
 	for (size_t i = 0; i < out->extract->nr_lanes; i++)
 		write_thread(out, &out->extract->lanes[i]);

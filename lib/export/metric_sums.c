@@ -78,12 +78,13 @@ static bool is_row(const void *owner, uint32_t index, const void *key)
 	const struct metric_sums *sums = owner;
 	const struct metric_row *row = key;
 
-	return sums->rows[index].group == row->group && sums->rows[index].path.v == row->path.v;
+	return sums->rows[index].group == row->group && sums->rows[index].path.v == row->path.v &&
+	       sums->rows[index].labels == row->labels;
 }
 
 static uint64_t *values_of(struct metric_sums *sums, const struct metric_row *row)
 {
-	uint64_t hash = hash_mix(hash_u64(row->path.v), row->group);
+	uint64_t hash = hash_mix(hash_u64((uint64_t)row->labels << 32 | row->path.v), row->group);
 	uint32_t index = index_set_find(&sums->set, hash, is_row, sums, row);
 
 	if (index == INDEX_NONE) {
@@ -117,6 +118,7 @@ static struct metric_row row_of(const struct extract *extract, struct path_maker
 				const struct sample *sample)
 {
 	return (struct metric_row){.group = group_of(extract, sample->thread),
+				   .labels = sample->labels,
 				   .path = path_of(maker, sample)};
 }
 

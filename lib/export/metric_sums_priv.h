@@ -23,9 +23,10 @@ struct metric_column {
 
 #define METRIC_COLUMNS_MAX (2 * METRIC_COUNT)
 
-/* Values of the same path of the same group of threads. */
+/* Values of the same path of the same group of threads, with the same labels. */
 struct metric_row {
 	uint32_t group;
+	uint32_t labels;      /* number of a label (profile/labels.h) */
 	struct stack_id path; /* of extract.paths */
 };
 

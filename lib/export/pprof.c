@@ -5,7 +5,8 @@
  * are those of the module's file, as if it were mapped at 0.
  *
  * pprof draws a box beside each node of its graph for each label of its samples. So stacks have
- * labels, and a sample for each thread, only where threads are to be told apart.
+ * labels, and a sample for each thread, only where threads are to be told apart. Labels that the
+ * program gives to its threads (OTEP 4947) are always there.
  *
  * Exact counts are samples of another value, of two frames: a function as it lies in memory, and
  * the call. The function has a location of its own for that, at its first instruction, since
@@ -197,6 +198,20 @@ static void append_group_labels(struct pprof *pprof, struct buf *labels, uint32_
 	}
 }
 
+/* The program's own, of the threads that it says work on something. */
+static void append_labels_of_program(struct pprof *pprof, struct buf *labels, uint32_t number)
+{
+	const struct profile *profile = pprof->extract->profile;
+
+	while (number) {
+		const struct profile_label *label = &profile_labels(profile)->rows[number - 1];
+
+		append_text_label(pprof, labels, profile_str(profile, label->key),
+				  profile_str(profile, label->value));
+		number = label->outer;
+	}
+}
+
 static void write_sample(struct pprof *pprof, size_t row)
 {
 	const struct metric_sums *sums = &pprof->sums;
@@ -217,6 +232,7 @@ static void write_samples(struct pprof *pprof)
 	for (size_t i = 0; i < pprof->sums.nr_rows; i++) {
 		buf_clear(&labels);
 		append_group_labels(pprof, &labels, pprof->sums.rows[i].group);
+		append_labels_of_program(pprof, &labels, pprof->sums.rows[i].labels);
 		write_sample(pprof, i);
 		buf_append(&pprof->message, labels.bytes, labels.nr_bytes);
 		end_message(pprof, PROFILE_SAMPLE);

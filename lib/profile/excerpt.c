@@ -11,8 +11,8 @@
 #include "profile/renumber.h"
 
 static const enum record_type kept_tables[] = {
-	RECORD_MODULES, RECORD_PROCESSES, RECORD_THREADS,
-	RECORD_FRAMES,	RECORD_STACKS,	  RECORD_WAITS,
+	RECORD_MODULES, RECORD_PROCESSES, RECORD_THREADS, RECORD_FRAMES,
+	RECORD_STACKS,	RECORD_WAITS,	  RECORD_LABELS,
 };
 
 /* Without one of processes that no sample found: it covers all of the recording. */
@@ -25,6 +25,15 @@ static bool is_kept(const struct making *making, uint64_t time_ns, struct thread
 		return true;
 	return time_ns >= making->what->from_ns &&
 	       !(process->nr_unseen && process->start_ns < making->what->from_ns);
+}
+
+static void use_labels(struct making *making, uint32_t number)
+{
+	const struct profile_labels *labels = profile_labels(making->from);
+
+	for (; number && !excerpt_has(making, RECORD_LABELS, number - 1);
+	     number = labels->rows[number - 1].outer)
+		excerpt_use(making, RECORD_LABELS, number - 1);
 }
 
 static void use_samples(struct making *making)
@@ -42,6 +51,7 @@ static void use_samples(struct making *making)
 			excerpt_use(making, RECORD_STACKS, sample->kernel.v);
 			if (sample->wait)
 				excerpt_use(making, RECORD_WAITS, sample->wait - 1);
+			use_labels(making, sample->labels);
 		}
 		for (size_t j = 0; j < part->nr_advances; j++) {
 			const struct profile_advance *row = &part->advances[j];
@@ -255,6 +265,21 @@ static void take_waits(struct making *making)
 	}
 }
 
+static void take_labels(struct making *making)
+{
+	const struct profile_labels *labels = profile_labels(making->from);
+	uint32_t *rows = making->map.rows[RECORD_LABELS];
+
+	for (uint32_t i = 0; i < labels->nr; i++) {
+		struct profile_label row = labels->rows[i];
+
+		if (rows[i] == EXCERPT_UNUSED)
+			continue;
+		renumber_row(making, RECORD_LABELS, &row);
+		rows[i] = profile_labels_intern(profile_labels(making->into), &row) - 1;
+	}
+}
+
 /*
  * The first sample of a thread also covers time before the excerpt, which is cut off. A sleep that
  * began there was observed there: its rest stands for that.
@@ -420,6 +445,7 @@ struct profile *profile_excerpt(const struct profile *from, const struct excerpt
 	take_processes(&making);
 	take_threads(&making);
 	take_waits(&making);
+	take_labels(&making);
 	for (size_t i = 0; i < what->nr_parts; i++)
 		take_samples(&making, &what->parts[i], first_ns);
 	take_probes(&making);

@@ -216,6 +216,8 @@ static void join_processes(struct profile *into, struct source *source)
 		into->processes[former->row].nr_unseen += process.nr_unseen;
 		into->processes[former->row].stands_for_unseen = process.stands_for_unseen;
 		into->processes[former->row].children_ns = process.children_ns;
+		into->processes[former->row].context = process.context;
+		into->processes[former->row].context_problem = process.context_problem;
 	}
 	free(known.rows);
 }
@@ -270,6 +272,19 @@ static void take_waits(struct profile *into, struct source *source)
 
 		renumber(&source->map, RECORD_WAITS, &row);
 		rows[i] = profile_waits_intern(profile_waits(into), &row) - 1;
+	}
+}
+
+static void take_labels(struct profile *into, struct source *source)
+{
+	const struct profile_labels *from = profile_labels(source->profile);
+	uint32_t *rows = renumbering_begin(&source->map, source->profile, RECORD_LABELS);
+
+	for (size_t i = 0; i < from->nr; i++) {
+		struct profile_label row = from->rows[i];
+
+		renumber(&source->map, RECORD_LABELS, &row);
+		rows[i] = profile_labels_intern(profile_labels(into), &row) - 1;
 	}
 }
 
@@ -590,6 +605,7 @@ static struct profile *merge(const struct profile *const *profiles, size_t nr, b
 			take_threads(into, source);
 		}
 		take_waits(into, source);
+		take_labels(into, source);
 		take_samples(into, source);
 		take_jit(into, source);
 		take_probes(into, source);

@@ -13,6 +13,7 @@
 
 struct profile_private {
 	struct profile_waits waits;
+	struct profile_labels labels;
 	struct index_set frames;
 	struct index_set functions;
 	size_t cap_processes, cap_threads, cap_frames, cap_samples, cap_counters, cap_marks;
@@ -38,6 +39,7 @@ void profile_free(struct profile *profile)
 	if (!profile)
 		return;
 	profile_waits_release(&profile->private->waits);
+	profile_labels_release(&profile->private->labels);
 	advances_release(&profile->advances);
 	index_set_release(&profile->private->frames);
 	index_set_release(&profile->private->functions);
@@ -86,6 +88,11 @@ const char *profile_str(const struct profile *profile, struct str_id id)
 struct profile_waits *profile_waits(const struct profile *profile)
 {
 	return &profile->private->waits;
+}
+
+struct profile_labels *profile_labels(const struct profile *profile)
+{
+	return &profile->private->labels;
 }
 
 struct str_id profile_intern(struct profile *profile, const char *text)
@@ -165,6 +172,7 @@ void profile_add_sample(struct profile *profile, const struct sample *sample)
 	assert(sample->thread.v < profile->nr_threads);
 	assert(sample->stack.v < stack_trie_nr(profile->stacks));
 	assert(sample->wait <= profile->private->waits.nr);
+	assert(sample->labels <= profile->private->labels.nr);
 	ARRAY_GROW(profile->samples, profile->nr_samples, profile->private->cap_samples);
 	profile->samples[profile->nr_samples] = *sample;
 	profile->samples[profile->nr_samples++].recorded_cpu_ns = sample->cpu_ns;

@@ -13,6 +13,7 @@
 #include "profile/advances.h"
 #include "profile/heap.h"
 #include "profile/ids.h"
+#include "profile/labels.h"
 #include "profile/metric.h"
 #include "profile/probes.h"
 #include "profile/spans.h"
@@ -77,6 +78,11 @@ struct profile_process {
 	 * sample stands for time of processes that no sample found.
 	 */
 	bool stands_for_unseen;
+	/*
+	 * The schema of the contexts that its threads publish (labels.h), as the program names it;
+	 * empty: they publish none. And why those are not read; empty: they are.
+	 */
+	struct str_id context, context_problem;
 	bool is_unseen; /* or of none, once profile_estimate_short_lives() was run; no file has it
 			 */
 };
@@ -212,6 +218,7 @@ struct sample {
 	 * SAMPLE_KERNEL_DEPTH_MAX.
 	 */
 	struct stack_id kernel;
+	uint32_t labels; /* number of a label (labels.h); 0: none is known */
 	/*
 	 * CPU time that the observation stands for, if samples without one have a part of it:
 	 * short_lives.h. Each of these has it as well; 0: cpu_ns alone. No file has it.
@@ -370,6 +377,8 @@ void profile_free(struct profile *profile);
 const char *profile_str(const struct profile *profile, struct str_id id);
 /* The objects that blocked threads waited for: waits.h. Borrowed. */
 struct profile_waits *profile_waits(const struct profile *profile);
+/* What their samples are labelled with: labels.h. Borrowed. */
+struct profile_labels *profile_labels(const struct profile *profile);
 struct str_id profile_intern(struct profile *profile, const char *text);
 
 struct process_id profile_add_process(struct profile *profile, const struct profile_process *row);

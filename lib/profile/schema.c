@@ -103,6 +103,8 @@ static const struct schema_column processes[] = {
 	NUMBER("unseen", profile_process, nr_unseen),
 	BOOL("stands", profile_process, stands_for_unseen),
 	NUMBER("children", profile_process, children_ns),
+	TEXT("context", profile_process, context),
+	TEXT("not read", profile_process, context_problem),
 };
 
 static const struct schema_column threads[] = {
@@ -144,6 +146,7 @@ static const struct schema_column samples[] = {
 	ROW("stack", sample, stack, RECORD_STACKS),
 	COLUMN("wait", sample, wait, SCHEMA_ROW_PLUS_ONE, RECORD_WAITS, SCHEMA_PLAIN),
 	ROW("kernel", sample, kernel, RECORD_STACKS),
+	COLUMN("labels", sample, labels, SCHEMA_ROW_PLUS_ONE, RECORD_LABELS, SCHEMA_PLAIN),
 };
 
 static const struct schema_column counters[] = {
@@ -363,6 +366,12 @@ static const struct schema_column slow_calls[] = {
 	SPAN("length", profile_slow_call, length_ns),
 };
 
+static const struct schema_column labels[] = {
+	COLUMN("outer", profile_label, outer, SCHEMA_ROW_PLUS_ONE, RECORD_LABELS, SCHEMA_PLAIN),
+	TEXT("key", profile_label, key),
+	TEXT("value", profile_label, value),
+};
+
 /* A table whose rows are no array of the profile. */
 #define TABLE(title, nr_old, columns, row_bytes)                                                   \
 	{                                                                                          \
@@ -418,6 +427,7 @@ const struct schema schemas[RECORD_TYPE_COUNT] = {
 	[RECORD_SPAN_LENGTHS] =
 		ARRAY("lengths of timed calls", 5, span_lengths, spans.lengths, spans.nr_lengths),
 	[RECORD_SLOW_CALLS] = ARRAY("slow calls", 4, slow_calls, spans.slow, spans.nr_slow),
+	[RECORD_LABELS] = TABLE("labels", 3, labels, sizeof(struct profile_label)),
 };
 
 uint64_t schema_load(const struct schema_column *column, const void *row)
@@ -467,6 +477,8 @@ const void *schema_rows(const struct profile *profile, enum record_type type)
 {
 	const void *rows;
 
+	if (type == RECORD_LABELS)
+		return profile_labels(profile)->rows;
 	assert(schemas[type].rows_offset);
 	memcpy(&rows, (const uint8_t *)profile + schemas[type].rows_offset, sizeof(rows));
 	return rows;
@@ -484,6 +496,8 @@ size_t schema_nr_rows(const struct profile *profile, enum record_type type)
 		return stack_trie_nr(profile->stacks);
 	if (type == RECORD_WAITS)
 		return profile_waits(profile)->nr;
+	if (type == RECORD_LABELS)
+		return profile_labels(profile)->nr;
 	if (!schemas[type].rows_offset)
 		return 0;
 	memcpy(&nr, (const uint8_t *)profile + schemas[type].nr_offset, sizeof(nr));

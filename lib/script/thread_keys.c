@@ -28,26 +28,17 @@ struct libraries {
 	size_t nr;
 };
 
-/* Others have no such symbols, and a program may have mapped thousands of large ones. */
-static bool is_named_as_glibc(const struct module *module)
-{
-	static const char *const beginnings[] = {"libc.so", "libc-", "libpthread"};
-	const char *name = module_short_name(module);
-
-	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++) {
-		if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Is it the first mapping of a module that may have the symbols? Each is looked at once. */
 static bool is_next_library(struct libraries *seen, struct space *space,
-			    const struct mapping *mapping)
+			    const struct mapping *mapping, const char *const *beginnings)
 {
 	const struct module *module = space_module(space, mapping);
+	const char *name = module_short_name(module);
+	bool is_named = false;
 
-	if (!mapping->executable || module->kind != MODULE_KIND_FILE || !is_named_as_glibc(module))
+	for (; *beginnings && !is_named; beginnings++)
+		is_named = strncmp(name, *beginnings, strlen(*beginnings)) == 0;
+	if (!mapping->executable || module->kind != MODULE_KIND_FILE || !is_named)
 		return false;
 	for (size_t i = 0; i < seen->nr; i++) {
 		if (seen->modules[i] == mapping->module.v)
@@ -57,32 +48,44 @@ static bool is_next_library(struct libraries *seen, struct space *space,
 	return true;
 }
 
-static bool find_member(struct space *space, const char *name, uint32_t nr_bits, uint32_t *offset,
-			uint32_t *nr_record_bytes)
+/* Other modules have no such symbols, and a program may have mapped thousands of large ones. */
+const char *const glibc_libraries[] = {"libc.so", "libc-", "libpthread", NULL};
+const char *const glibc_loaders[] = {"ld-", "ld.so", NULL};
+
+bool glibc_exports_find(struct space *space, const char *const *beginnings,
+			const char *const *names, size_t nr, uint64_t *addresses)
 {
-	const char *const names[] = {name, RECORD_BYTES};
 	struct libraries seen = {.nr = 0};
 
 	for (size_t i = 0; i < space_nr_mappings(space) && seen.nr < LIBRARIES_MAX; i++) {
 		const struct mapping *mapping = space_mapping_at(space, i);
 		struct elf_image *image;
-		uint64_t at[ARRAY_SIZE(names)];
-		uint32_t said[3];
 
-		if (!is_next_library(&seen, space, mapping))
+		if (!is_next_library(&seen, space, mapping, beginnings))
 			continue;
 		image = space_image(space, mapping);
-		if (!image || elf_image_exports(image, names, ARRAY_SIZE(at), at) != ARRAY_SIZE(at))
+		if (!image || elf_image_exports(image, names, nr, addresses) != nr)
 			continue;
-		if (!space_read_memory(space, at[0] + mapping->bias, said, sizeof(said)) ||
-		    !space_read_memory(space, at[1] + mapping->bias, nr_record_bytes,
-				       sizeof(*nr_record_bytes)))
-			return false;
-		*offset = said[2];
-		return said[0] == nr_bits && said[2] < *nr_record_bytes &&
-		       *nr_record_bytes < OFFSET_MAX;
+		for (size_t n = 0; n < nr; n++)
+			addresses[n] += mapping->bias;
+		return true;
 	}
 	return false;
+}
+
+static bool find_member(struct space *space, const char *name, uint32_t nr_bits, uint32_t *offset,
+			uint32_t *nr_record_bytes)
+{
+	const char *const names[] = {name, RECORD_BYTES};
+	uint64_t at[ARRAY_SIZE(names)];
+	uint32_t said[3];
+
+	if (!glibc_exports_find(space, glibc_libraries, names, ARRAY_SIZE(names), at) ||
+	    !space_read_memory(space, at[0], said, sizeof(said)) ||
+	    !space_read_memory(space, at[1], nr_record_bytes, sizeof(*nr_record_bytes)))
+		return false;
+	*offset = said[2];
+	return said[0] == nr_bits && said[2] < *nr_record_bytes && *nr_record_bytes < OFFSET_MAX;
 }
 
 bool thread_keys_find(struct space *space, uint64_t *offset)

@@ -3,9 +3,21 @@
 #define PROFC_SCRIPT_THREAD_KEYS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct space;
+
+/* The beginnings of the names of the modules that have its symbols for debuggers; its loader's. */
+extern const char *const glibc_libraries[];
+extern const char *const glibc_loaders[];
+
+/*
+ * Set addresses[i] to where names[i] is in the process, as one module with such a name exports
+ * them all. False: there is none.
+ */
+bool glibc_exports_find(struct space *space, const char *const *beginnings,
+			const char *const *names, size_t nr, uint64_t *addresses);
 
 /*
  * Set how far from the thread pointer glibc's threads have their table of keys

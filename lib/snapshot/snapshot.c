@@ -233,6 +233,16 @@ bool snapshot_read_any(const struct snapshot *snapshot, uint64_t address, void *
 	return false;
 }
 
+bool snapshot_has_any(const struct snapshot *snapshot, uint64_t address, size_t nr_bytes)
+{
+	for (unsigned int i = 0; i < snapshot->nr_regions; i++) {
+		if (snapshot->regions[i].kind <= REGION_WANTED &&
+		    has_range(&snapshot->regions[i], address, nr_bytes))
+			return true;
+	}
+	return false;
+}
+
 bool snapshot_read_late(const struct snapshot *snapshot, uint64_t address, void *out,
 			size_t nr_bytes)
 {

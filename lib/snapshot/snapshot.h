@@ -136,6 +136,8 @@ bool snapshot_read(const struct snapshot *snapshot, uint64_t address, void *out,
 /* The same in a region of any kind that was copied in the stop. */
 bool snapshot_read_any(const struct snapshot *snapshot, uint64_t address, void *out,
 		       size_t nr_bytes);
+/* Could snapshot_read_any() read it? */
+bool snapshot_has_any(const struct snapshot *snapshot, uint64_t address, size_t nr_bytes);
 /* The same in a region that was copied right after the stop. */
 bool snapshot_read_late(const struct snapshot *snapshot, uint64_t address, void *out,
 			size_t nr_bytes);

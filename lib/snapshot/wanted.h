@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "snapshot/context_place.h"
 #include "snapshot/snapshot.h"
 
 /* Memory of the target, [start, start + nr_bytes). */
@@ -37,6 +38,7 @@ struct wanted_more {
 		     struct wanted_memory *missing);
 	uint64_t subject; /* the thread, to find() */
 	_Alignas(uint64_t) uint8_t facts[WANTED_FACTS_BYTES];
+	struct context_place context; /* what the thread works on is to be copied, too */
 };
 
 /*

@@ -48,6 +48,7 @@ enum samples_column {
 	SAMPLES_STACK,
 	SAMPLES_WAIT,
 	SAMPLES_KERNEL,
+	SAMPLES_LABELS,
 };
 
 enum locations_column {

@@ -148,6 +148,8 @@ static bool read_sample(struct reader *reader, struct columns_in *in)
 	sample.stack.v = columns_in_index(in, SAMPLES_STACK, stack_trie_nr(profile->stacks));
 	sample.kernel.v = columns_in_index(in, SAMPLES_KERNEL, stack_trie_nr(profile->stacks));
 	sample.wait = (uint32_t)columns_in_bounded(in, SAMPLES_WAIT, profile_waits(profile)->nr);
+	sample.labels =
+		(uint32_t)columns_in_bounded(in, SAMPLES_LABELS, profile_labels(profile)->nr);
 	sample.kind = (uint8_t)columns_in_bounded(in, SAMPLES_KIND, SAMPLE_KIND_COUNT - 1);
 	sample.end = (uint8_t)columns_in_bounded(in, SAMPLES_END, STACK_END_COUNT - 1);
 	sample.nr = (uint32_t)columns_in_bounded(in, SAMPLES_NR, UINT32_MAX);
@@ -168,6 +170,16 @@ static bool read_sample(struct reader *reader, struct columns_in *in)
 	sample_coder_step(&reader->coder, sample.thread.v, sample.time_ns);
 	profile_add_sample(profile, &sample);
 	return true;
+}
+
+static bool read_label(struct reader *reader, struct columns_in *in)
+{
+	struct profile_labels *labels = profile_labels(reader->profile);
+	size_t nr = labels->nr;
+	struct profile_label row = {0};
+
+	return take(reader, in, RECORD_LABELS, &row) &&
+	       profile_labels_intern(labels, &row) == nr + 1;
 }
 
 static bool read_counter(struct reader *reader, struct columns_in *in)
@@ -465,6 +477,7 @@ static reader_take_row *const readers[RECORD_TYPE_COUNT] = {
 	[RECORD_SPAN_SUMS] = read_span_sum,
 	[RECORD_SPAN_LENGTHS] = read_span_length,
 	[RECORD_SLOW_CALLS] = read_slow_call,
+	[RECORD_LABELS] = read_label,
 };
 
 /* A bit for each column of bytes; the others hold numbers. */

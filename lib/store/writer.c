@@ -83,6 +83,7 @@ int store_writer_flush(struct store_writer *writer, const struct profile *profil
 		{.write = writer_write_frames},
 		{.write = writer_write_stacks},
 		{.write = writer_write_waits},
+		{.rows = RECORD_LABELS},
 		{.write = writer_write_samples},
 		{.write = writer_write_advances},
 		{.write = writer_write_counters},

@@ -199,6 +199,7 @@ static void put_sample(struct columns_out *out, struct sample_coder *coder,
 	columns_out_uint(out, SAMPLES_STACK, sample->stack.v);
 	columns_out_uint(out, SAMPLES_WAIT, sample->wait);
 	columns_out_uint(out, SAMPLES_KERNEL, sample->kernel.v);
+	columns_out_uint(out, SAMPLES_LABELS, sample->labels);
 	sample_coder_step(coder, thread, sample->time_ns);
 	out->nr_rows++;
 }

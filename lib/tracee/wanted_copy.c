@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Copies memory beside the stacks that walks of an interpreter's frames need. */
+/* Copies memory beside the stacks: for walks of an interpreter's frames, and contexts of threads.
+ */
 #include <errno.h>
 #include <sys/uio.h>
 
@@ -8,6 +9,7 @@
 #include "base/minmax.h"
 #include "proc/range.h"
 #include "snapshot/snapshot.h"
+#include "snapshot/thread_context.h"
 #include "snapshot/wanted.h"
 #include "tracee/tracee_priv.h"
 
@@ -16,6 +18,7 @@
 
 struct tracee_wanted {
 	struct wanted_memory memory;
+	struct wanted_memory context; /* what led to the thread's context the last time */
 	struct wanted_more more;
 	/* Mappings that no program serves; which one is replaced next. */
 	struct proc_range safe[SAFE_MAPPINGS];
@@ -31,6 +34,8 @@ void tracee_set_wanted(struct tracee *tracee, const struct wanted_memory *wanted
 		tracee->wanted = xcalloc(1, sizeof(*tracee->wanted));
 	tracee->wanted->memory = *wanted;
 	tracee->wanted->more = *more;
+	if (!more->context.access)
+		tracee->wanted->context.nr = 0;
 }
 
 static const struct proc_range *safe_mapping(const struct tracee_wanted *wanted, uint64_t address)
@@ -129,12 +134,14 @@ static void fill_regions(const struct tracee *tracee, struct snapshot *snapshot,
 
 bool tracee_has_wanted(const struct tracee *tracee)
 {
-	return tracee->wanted && tracee->wanted->memory.nr && !tracee->fills_pages;
+	return tracee->wanted && (tracee->wanted->memory.nr || tracee->wanted->context.nr) &&
+	       !tracee->fills_pages;
 }
 
 size_t tracee_read_with_wanted(struct tracee *tracee, struct snapshot *snapshot)
 {
 	add_regions(tracee, &tracee->wanted->memory, false, snapshot);
+	add_regions(tracee, &tracee->wanted->context, false, snapshot);
 	fill_regions(tracee, snapshot, 0);
 	if (!snapshot->regions[0].nr_bytes)
 		snapshot_drop_regions(snapshot);
@@ -181,6 +188,45 @@ static int nr_steps(struct tracee_wanted *wanted)
 	return SEARCH_STEPS_MAX;
 }
 
+/* Copy those of the ranges that are not there; false: no more than was tried before is missing. */
+static bool copy_missing(struct tracee *tracee, const struct wanted_memory *ranges,
+			 uint64_t *tried_to, struct snapshot *snapshot)
+{
+	struct wanted_memory missing = {.nr = 0};
+	const struct wanted_range *last;
+
+	for (size_t i = 0; i < ranges->nr; i++) {
+		if (!snapshot_has_any(snapshot, ranges->at[i].start, ranges->at[i].nr_bytes))
+			wanted_memory_add(&missing, ranges->at[i].start, ranges->at[i].nr_bytes);
+	}
+	if (!missing.nr)
+		return false;
+	last = &missing.at[missing.nr - 1];
+	if (last->start + last->nr_bytes == *tried_to)
+		return false;
+	*tried_to = last->start + last->nr_bytes;
+	return copy_memory(tracee, &missing, snapshot);
+}
+
+/* Five addresses lead to a record by way of a vector, and then it may be a long one. */
+#define CONTEXT_STEPS_MAX 6
+
+static void copy_context(struct tracee *tracee, struct snapshot *snapshot)
+{
+	struct tracee_wanted *wanted = tracee->wanted;
+	uint64_t tried_to = 0;
+
+	for (int nr = 0; nr < CONTEXT_STEPS_MAX; nr++) {
+		struct context_record record;
+
+		wanted->context.nr = wanted->context.nr_bytes = 0;
+		if (context_find(&wanted->more.context, snapshot, &wanted->context, &record) !=
+			    CONTEXT_MISSING ||
+		    !copy_missing(tracee, &wanted->context, &tried_to, snapshot))
+			return;
+	}
+}
+
 void tracee_copy_wanted(struct tracee *tracee, struct snapshot *snapshot)
 {
 	struct tracee_wanted *wanted = tracee->wanted;
@@ -192,6 +238,8 @@ void tracee_copy_wanted(struct tracee *tracee, struct snapshot *snapshot)
 	if (!wanted->is_copied)
 		copy_memory(tracee, &wanted->memory, snapshot);
 	wanted->is_copied = false;
+	if (wanted->more.context.access)
+		copy_context(tracee, snapshot);
 	add_regions(tracee, &wanted->memory, true, snapshot);
 	steps_max = nr_steps(wanted);
 	for (int nr = 0; nr < steps_max; nr++) {

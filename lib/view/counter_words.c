@@ -161,6 +161,19 @@ static const struct counter_words known[] = {
 	{"threads_lacking_script", COUNTER_SCRIPTS,
 	 "threads that lived at the end whose last stack lacks its functions",
 	 "thread that lived at the end whose last stack lacks its functions"},
+	{"context_read", COUNTER_CONTEXTS, "samples with the context of their thread",
+	 "sample with the context of its thread"},
+	{"context_absent", COUNTER_CONTEXTS, "of threads that had none at that moment",
+	 "of a thread that had none at that moment"},
+	{"context_not_copied", COUNTER_CONTEXTS,
+	 "not read: memory was missing, as in a thread's first samples", NULL},
+	{"context_being_changed", COUNTER_CONTEXTS, "refused: the thread was just changing it",
+	 NULL},
+	{"context_refused", COUNTER_CONTEXTS,
+	 "refused: the variable had the address of no context, or of one that is too long", NULL},
+	{"context_damaged", COUNTER_CONTEXTS, "with labels of which some cannot be right", NULL},
+	{"context_labels_left_out", COUNTER_CONTEXTS, "labels left out, as there were too many",
+	 "label left out, as there were too many"},
 	{"trigger_ns", COUNTER_OF_A_LINE, "moment of the trigger of a flight recorder", NULL},
 	{"recorder_ns", COUNTER_OF_A_LINE, "time since the flight recorder began", NULL},
 	{"machine_busy_ns", COUNTER_OF_A_LINE, "CPU time of all programs of the machine", NULL},
@@ -196,6 +209,8 @@ const char *counter_group_heading(enum counter_group group)
 		return "Profiler overhead";
 	case COUNTER_SCRIPTS:
 		return "Functions of scripts";
+	case COUNTER_CONTEXTS:
+		return "Labels of threads";
 	case COUNTER_OTHER:
 		return "Other counters";
 	case COUNTER_GROUP_COUNT:

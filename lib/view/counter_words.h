@@ -14,6 +14,7 @@ enum counter_group {
 	COUNTER_PERTURBATION, /* perturbation of the target */
 	COUNTER_COSTS,	      /* overhead of profc itself */
 	COUNTER_SCRIPTS,      /* samples with an interpreter: were its functions found? */
+	COUNTER_CONTEXTS,     /* samples of processes that publish contexts: were they read? */
 	COUNTER_OTHER,	      /* from a later version, or of no interest by itself */
 	COUNTER_GROUP_COUNT,
 	COUNTER_OF_A_LINE, /* shown by a line of its own, in no table */

@@ -173,6 +173,10 @@ static void put_processes(struct json *json, const struct profile *profile)
 		json_key_u64(json, "end_ns", process->end_ns);
 		json_key_known_u64(json, "faults", process->split.nr_faults);
 		json_key_known_u64(json, "unseen", process->nr_unseen);
+		if (process->context.v != STR_EMPTY.v) {
+			put_text(json, profile, "context", process->context);
+			put_text(json, profile, "context_not_read", process->context_problem);
+		}
 		json_object_end(json);
 	}
 	json_array_end(json);

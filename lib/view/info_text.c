@@ -30,6 +30,7 @@
 #define ENDS_SHOWN     10
 #define MODULES_SHOWN  20
 #define MARKS_SHOWN    20
+#define LABELS_SHOWN   16
 #define BUILD_ID_SHORT 12
 #define NAMED_IN_HINT  4
 /* A long script given with -c must not fill the first screen. */
@@ -300,6 +301,53 @@ static void print_interpreters(struct info *info)
 	if (text.nr_bytes)
 		fact(info, "scripts");
 	buf_release(&text);
+}
+
+#define PROCESSES_NAMED 4
+
+/* "tls_v1 by server (pid 12), by worker (pid 13): why it is not read" */
+static void append_publishers(struct info *info)
+{
+	const struct profile *profile = info->profile;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < profile->nr_processes; i++) {
+		const struct profile_process *process = &profile->processes[i];
+
+		if (process->context.v == STR_EMPTY.v || ++nr > PROCESSES_NAMED)
+			continue;
+		append_comma(info);
+		append_text(info, process->context);
+		buf_append_str(&info->text, " by ");
+		append_text(info, process->name);
+		buf_printf(&info->text, " (pid %d)", process->pid);
+		if (process->context_problem.v == STR_EMPTY.v)
+			continue;
+		buf_append_str(&info->text, ", not read: ");
+		append_text(info, process->context_problem);
+	}
+	if (nr > PROCESSES_NAMED)
+		buf_printf(&info->text, ", and by %zu others", nr - PROCESSES_NAMED);
+}
+
+/* Which processes publish contexts of their threads, and the keys of the labels in them. */
+static void print_labels(struct info *info)
+{
+	const struct profile_labels *labels = profile_labels(info->profile);
+	cleanup_free bool *is_known = xcalloc(strtab_nr(info->profile->strings), sizeof(*is_known));
+	size_t nr = 0;
+
+	append_publishers(info);
+	for (size_t i = 0; i < labels->nr && nr < LABELS_SHOWN; i++) {
+		struct str_id key = labels->rows[i].key;
+
+		if (is_known[key.v])
+			continue;
+		is_known[key.v] = true;
+		buf_append_str(&info->text, nr++ ? ", " : "; labels: ");
+		append_text(info, key);
+	}
+	fact(info, "contexts");
 }
 
 static void append_complete(struct info *info, uint64_t complete, uint64_t total, const char *what)
@@ -697,6 +745,7 @@ void info_print_text(const struct profile *profile, const struct survey *survey,
 	print_sampling(&info);
 	print_sizes(&info);
 	print_interpreters(&info);
+	print_labels(&info);
 	if (profile->runs.nr) {
 		heading(&info, "Runs");
 		print_runs(profile, view, sink);

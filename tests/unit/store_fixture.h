@@ -271,6 +271,20 @@ static inline void add_symbols(struct profile *profile)
 					     .text = profile_intern(profile, " 1000:\tret\n")});
 }
 
+/* It works on a route, and then on one for a user. */
+static inline void add_labels(struct profile *profile)
+{
+	struct profile_label route = {.key = profile_intern(profile, "http.route"),
+				      .value = profile_intern(profile, "/a")};
+	struct profile_label user = {.key = profile_intern(profile, "user"),
+				     .value = profile_intern(profile, "eve")};
+
+	profile->processes[0].context = profile_intern(profile, "tls_v1");
+	profile->processes[0].context_problem = profile_intern(profile, "no loader");
+	user.outer = profile_labels_intern(profile_labels(profile), &route);
+	profile_labels_intern(profile_labels(profile), &user);
+}
+
 /* What the thread waits for: a lock that itself has, and a socket whose peer is found later. */
 static inline void add_waits(struct profile *profile)
 {
@@ -298,6 +312,7 @@ static inline int write_small_profile(struct profile *profile)
 	add_spans(profile);
 	add_blocks(profile);
 	add_waits(profile);
+	add_labels(profile);
 	for (uint32_t i = 0; i < 10; i++) {
 		struct sample sample = sample_at(2000000 * (i + 1), 0, 1 + i % 2);
 
@@ -309,6 +324,7 @@ static inline int write_small_profile(struct profile *profile)
 		struct sample sample = sample_at(2000000 * (i + 1), 0, 2);
 
 		sample.wait = i % 3;
+		sample.labels = i % 3;
 		sample.kernel.v = i % 2;
 		profile_add_sample(profile, &sample);
 	}

@@ -81,6 +81,57 @@ TEST(filter, patterns_choose_samples)
 	profile_free(profile);
 }
 
+/* The number of a set of labels, which is "KEY=VALUE KEY=VALUE". */
+static uint32_t set_of(struct profile *profile, const char *text)
+{
+	uint32_t number = 0;
+
+	while (*text) {
+		size_t key = strcspn(text, "="), value = strcspn(text + key + 1, " ");
+		const struct profile_label row = {
+			.outer = number,
+			.key = strtab_intern_n(profile->strings, text, key),
+			.value = strtab_intern_n(profile->strings, text + key + 1, value)};
+
+		number = profile_labels_intern(profile_labels(profile), &row);
+		text += key + 1 + value;
+		text += *text == ' ';
+	}
+	return number;
+}
+
+TEST(filter, labels_choose_samples)
+{
+	const struct {
+		struct filter filter;
+		uint64_t expected_ms;
+	} cases[] = {
+		{{.labels = PATTERNS("route=/a")}, 3},
+		{{.labels = PATTERNS("route=/a", "route=/b")}, 7},
+		{{.labels = PATTERNS("route=/a", "user=eve")}, 2},
+		{{.labels = PATTERNS("user=eve", "route=/b", "route=/a")}, 2},
+		{{.labels = PATTERNS("route")}, 7},
+		{{.labels = PATTERNS("user")}, 2},
+		{{.labels = PATTERNS("route=/")}, 0},
+		{{.labels = PATTERNS("route=/a"), .threads = PATTERNS("worker")}, 2},
+	};
+	const struct filter unknown = {.labels = PATTERNS("rout=/a")};
+	struct profile *profile = four_samples();
+	struct expansion *expansion = expansion_new(profile, false);
+	struct selection *selection;
+	struct err err = ERR_INIT;
+
+	profile->samples[0].labels = set_of(profile, "route=/a");
+	profile->samples[1].labels = set_of(profile, "route=/a user=eve");
+	profile->samples[2].labels = set_of(profile, "route=/b");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(selected_ms(profile, &cases[i].filter), cases[i].expected_ms);
+	assert_int_equal(selection_new(expansion, &unknown, &selection, &err), ERR_NOT_FOUND);
+	assert_non_null(strstr(err.hint, "route, user"));
+	expansion_free(expansion);
+	profile_free(profile);
+}
+
 TEST(filter, time_range_cuts_samples)
 {
 	struct made made = made_begin();

@@ -555,7 +555,7 @@ TEST(flat, lines_of_scripts_have_what_they_called)
 /* Threads that stay at a place for several samples narrow its interval: also in its module. */
 TEST(flat, two_keys_of_code_have_the_intervals_of_one)
 {
-	const struct flat_keys keys = {BY_MODULE, BY_FUNCTION};
+	const struct flat_keys keys = {.first = BY_MODULE, .second = BY_FUNCTION};
 	struct made made = made_begin();
 	const struct tally *total;
 	struct bench bench;

@@ -145,6 +145,29 @@ TEST(store, refuses_a_stack_of_the_kernel_that_is_too_deep)
 	}
 }
 
+TEST(store, gives_back_labels)
+{
+	struct buf bytes = small_file();
+	struct profile *profile = NULL;
+	const struct profile_label *rows;
+
+	assert_int_equal(read_bytes(bytes.bytes, bytes.nr_bytes, &profile, NULL, NULL), 0);
+	assert_string_equal(profile_str(profile, profile->processes[0].context), "tls_v1");
+	assert_string_equal(profile_str(profile, profile->processes[0].context_problem),
+			    "no loader");
+	assert_int_equal(profile_labels(profile)->nr, 2);
+	rows = profile_labels(profile)->rows;
+	assert_int_equal(rows[0].outer, 0);
+	assert_string_equal(profile_str(profile, rows[0].key), "http.route");
+	assert_int_equal(rows[1].outer, 1);
+	assert_string_equal(profile_str(profile, rows[1].value), "eve");
+	assert_int_equal(profile->samples[9].labels, 0);
+	assert_int_equal(profile->samples[10].labels, 1);
+	assert_int_equal(profile->samples[11].labels, 2);
+	profile_free(profile);
+	buf_release(&bytes);
+}
+
 TEST(store, gives_back_what_threads_waited_for)
 {
 	struct buf bytes = small_file();
