@@ -175,9 +175,9 @@ static void print_tasks(struct page *page)
 	append_count(&page->words, tasks.nr_threads);
 	buf_append_str(&page->words, tasks.nr_threads == 1 ? " thread" : " threads");
 	if (tasks.nr_unseen) {
-		buf_append_str(&page->words, "; about ");
+		buf_append_str(&page->words, "; perhaps ");
 		append_count(&page->words, tasks.nr_unseen);
-		buf_append_str(&page->words, " more ended too soon to be found");
+		buf_append_str(&page->words, " more ended unseen");
 	}
 	print_fact(page, tasks.nr_processes == 1 ? "process" : "processes");
 }
@@ -270,7 +270,7 @@ static void add_function(struct table *table, const struct page *page, const str
 	flat_append_name(&text, flat, row, page->view->names);
 	add_cell(table, STYLE_PLAIN, &text);
 	flat_append_location(&text, flat, row);
-	add_cell(table, STYLE_DIM, &text);
+	table_add(table, STYLE_DIM, cut_directories(buf_str(&text)));
 	table_add(table, STYLE_DIM, module_of(flat, row));
 	buf_release(&text);
 }
