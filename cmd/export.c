@@ -291,7 +291,7 @@ const struct command command_export = {
 		"  profc export --speedscope -o prog.speedscope.json\n"
 		"  profc export --folded | flamegraph.pl >prog.svg\n"
 		"  profc export --folded --metric blocked --thread '^worker'\n"
-		"  profc export --pprof --push pyroscope+http://localhost:4040 --push-label "
+		"  profc export --pprof --push pyroscope+http://host:4040 --push-label "
 		"env=test\n",
 	.options = rows,
 	.run = run_export,
