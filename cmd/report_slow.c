@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What slow calls do differently, in `profc report`. */
+/* `profc report --slow`: how slow calls of a function differ from the others. */
 #include "cmd/report_slow.h"
 
 #include "base/err.h"

@@ -253,7 +253,7 @@ static const struct joiners *top_joiners(const struct top *top)
 	return top->joined_words ? &top->joiners : NULL;
 }
 
-/* What is waited for, which the first line says. */
+/* The first line says which processes are waited for. */
 static void note_waiting(struct top *top)
 {
 	struct sampler *sampler = live_sampler(top->live);

@@ -70,7 +70,7 @@ extern const char *const view_color_choices[], *const view_name_choices[],
 
 /* The view that the options and standard output, a terminal or not, lead to. */
 struct view view_options_resolve(const struct view_options *options);
-/* The same for output to another descriptor. */
+/* Likewise for output to another descriptor. */
 struct view view_options_resolve_for(const struct view_options *options, int fd);
 
 #endif

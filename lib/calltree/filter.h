@@ -60,7 +60,7 @@ struct shape_filter {
 	struct pattern_list hide;  /* its time is that of its caller */
 };
 
-/* Of the samples in calls of a function: those in slow ones, the others, or all. */
+/* Which samples in calls of a function: those in slow ones, the others, or all. */
 enum filter_calls { FILTER_SLOW_CALLS, FILTER_OTHER_CALLS, FILTER_ALL_CALLS };
 
 struct slow_filter {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What slow calls of a function do that its other calls do not. */
+/* How slow calls of a function differ from its other calls. */
 #ifndef PROFC_CALLTREE_SLOW_DIFFERENCE_H
 #define PROFC_CALLTREE_SLOW_DIFFERENCE_H
 

@@ -42,6 +42,6 @@ struct completion_line {
  * ":command N", for the words from words[N] on. ":paths" means that all lines are names of files.
  */
 void complete_words(const struct completion_command *commands, size_t nr_commands,
-		    const struct completion_line *line, struct buf *out);
+		    const struct completion_line *given, struct buf *out);
 
 #endif

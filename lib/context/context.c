@@ -65,7 +65,8 @@ static const struct known_module *module_of(struct context_modules *modules, str
 
 /* --- processes --- */
 
-/* What it publishes is read again so often; to read the memory map takes a large process longer. */
+/* Its process context is read again so often; to read the memory map takes a large process longer.
+ */
 #define LOOK_NS	      (NS_PER_SEC / 2)
 #define FIND_NS	      (100 * NS_PER_MS)
 #define FIND_COST_MAX 200 /* a part of the time */

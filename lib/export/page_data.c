@@ -70,11 +70,6 @@ void page_data_release(struct page_data *data)
 	page_columns_release(&data->columns);
 }
 
-const struct expansion *page_expansion(const struct page_data *data)
-{
-	return data->extract->expansion;
-}
-
 /* --- columns --- */
 
 static void write_frames(struct page_data *data)

@@ -92,6 +92,11 @@ void page_samples_meet(struct page_data *data)
 		page_meet(data, &data->samples[i].sample);
 }
 
+const struct expansion *page_expansion(const struct page_data *data)
+{
+	return data->extract->expansion;
+}
+
 const struct sample *page_sample(const struct page_data *data, size_t i)
 {
 	return &data->samples[i].sample;

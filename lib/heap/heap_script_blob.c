@@ -255,7 +255,7 @@ static void follow(struct heap_follow *walk)
 	}
 }
 
-/* What proves that the state is the thread's: the value of its key, as perl_walk.c reads it. */
+/* The proof that the state is the thread's: the value of its key, as perl_walk.c reads it. */
 static void add_key(struct heap_follow *walk, uint64_t data)
 {
 	const struct frame_links *links = walk->links;

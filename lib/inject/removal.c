@@ -388,7 +388,7 @@ static int read_patches(const struct probe_access *access, uint64_t address,
 	return status;
 }
 
-/* What a removal is made with. */
+/* A removal that is under way. */
 struct removal {
 	const struct probe_access *access;
 	const struct removal_patches *known; /* or NULL */

@@ -31,7 +31,8 @@ enum probes_found probes_find(pid_t pid, pid_t *owner);
 
 /* Patches of a process that need not be read from it. */
 struct removal_patches {
-	/* Those in the memory file with this inode, which are as many; NULL: not known. Borrowed.
+	/* The patches in the memory file with this inode, which are as many; NULL: not known.
+	 * Borrowed.
 	 */
 	const struct patch *(*find)(void *context, uint64_t inode, size_t nr);
 	void *context;

@@ -194,7 +194,7 @@ static __m128i are_two(__m128i first, __m128i second)
 		_mm_and_si128(are_equal(first, 0xff, 0xc7), are_equal(second, 0xff, 0xf8)));
 }
 
-/* Of 16 bytes, at bits from `at` on. */
+/* Looks at 16 bytes, and sets bits from `at` on. */
 static void find_some_opcodes(struct opcodes *found, const uint8_t *bytes, uint8_t far,
 			      unsigned int at)
 {

@@ -83,7 +83,7 @@ uint32_t span_find_thread(const struct profile *profile, uint32_t process, uint6
 /* prober_slow.c: set what calls are slow from now on; `now` may be NULL: nothing is known yet. */
 void slow_calls_set_limit(struct timed_calls *timed, const struct installation *installation,
 			  const struct patch_span *now, const struct span_scale *scale);
-/* Those up to now are the last to be told; or none of them is to be. */
+/* Slow calls up to now are the last to be told; or none of them is to be. */
 void slow_calls_end(struct timed_calls *timed, const struct installation *installation);
 void slow_calls_skip(struct timed_calls *timed, const struct installation *installation);
 /* Add those that are new to the profile. */

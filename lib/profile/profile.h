@@ -377,7 +377,7 @@ void profile_free(struct profile *profile);
 const char *profile_str(const struct profile *profile, struct str_id id);
 /* The objects that blocked threads waited for: waits.h. Borrowed. */
 struct profile_waits *profile_waits(const struct profile *profile);
-/* What their samples are labelled with: labels.h. Borrowed. */
+/* The labels of samples: labels.h. Borrowed. */
 struct profile_labels *profile_labels(const struct profile *profile);
 struct str_id profile_intern(struct profile *profile, const char *text);
 

@@ -28,7 +28,7 @@ bool core_dump_is_under_way(const struct sampled_thread *thread);
  */
 bool core_dump_sample(struct visitor *visitor, struct sampled_thread *thread,
 		      const struct proc_schedstat *clocks, const struct proc_stat *stat);
-/* The same for a thread that another visitor waits for, which may be in vain for this reason. */
+/* Likewise for a thread that another visitor waits for, which may be in vain for this reason. */
 void core_dump_sample_awaited(struct visitor *visitor, struct sampled_thread *thread);
 
 #endif

@@ -476,7 +476,7 @@ void perl_names_find(struct perl_names *names, struct space *space, const struct
 		forget_all(names);
 	if (!names->nr_calls++)
 		names->replaced_ns = snapshot->time_ns;
-	/* Those of allocations are read later. */
+	/* Snapshots of allocations are read later. */
 	names->latest_ns = max_u64(names->latest_ns, snapshot->time_ns);
 	for (size_t i = nr; i-- > 0;) {
 		bool has_caller = i + 1 < nr;

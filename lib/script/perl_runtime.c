@@ -194,10 +194,11 @@ const struct script_runtime perl_runtime = {
 	.walk = walk,
 	.nr_fact_bytes = sizeof(struct perl),
 	.find_missing = find_missing,
-	.find_links = find_links,
-	/* Another program may free its interpreter and go on: the key still leads there. perl does
-	 * that last of all. */
-	.links_program_alone = true,
+	/*
+	 * Another program may free its interpreter and go on: the key still leads there. perl does
+	 * that last of all.
+	 */
+	.links = {.find = find_links, .of_program_alone = true},
 	.complete_wanted = complete_wanted,
 	.find_places = find_places,
 };

@@ -316,7 +316,7 @@ const struct script_runtime php_runtime = {
 	.walk = walk,
 	.nr_fact_bytes = sizeof(struct php),
 	.find_missing = find_missing,
-	.find_links = find_links,
+	.links.find = find_links,
 	.find_places = find_places,
 };
 

@@ -41,6 +41,14 @@ typedef size_t (*script_others_fn)(void *facts, struct space *space,
 				   const struct snapshot *snapshot, uint64_t state,
 				   uint64_t *others, size_t max);
 
+/* How script_find_links() finds them. */
+struct script_linking {
+	/* NULL: a thread does not know where its frames are. */
+	bool (*find)(void *facts, struct space *space, struct frame_links *links);
+	/* Only where the interpreter is the program itself, and no library of one. */
+	bool of_program_alone;
+};
+
 /*
  * A kind of interpreter. Its functions read the memory of a process through its space, while that
  * runs on; all but walk(), which looks at the snapshot alone.
@@ -77,10 +85,7 @@ struct script_runtime {
 	size_t nr_fact_bytes;
 	bool (*find_missing)(const void *facts, uint64_t thread_state,
 			     const struct snapshot *snapshot, struct wanted_memory *missing);
-	/* How script_find_links() finds them; NULL: a thread does not know where its frames are. */
-	bool (*find_links)(void *facts, struct space *space, struct frame_links *links);
-	/* Only where it is the program itself, and no library of one. */
-	bool links_program_alone;
+	struct script_linking links;
 	/* As script_find_lock(); NULL: there is none. */
 	bool (*find_lock)(void *facts, struct space *space, struct script_lock *lock);
 	/* As script_complete_wanted(); NULL: it adds nothing. */

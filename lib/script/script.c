@@ -239,8 +239,8 @@ static bool is_program(struct space *space, const struct elf_image *image, uint6
 static bool has_links(struct script_process *process, const struct known_module *known,
 		      const struct mapping *mapping)
 {
-	return known->runtime->find_links &&
-	       (!known->runtime->links_program_alone ||
+	return known->runtime->links.find &&
+	       (!known->runtime->links.of_program_alone ||
 		is_program(process->space, known->image, mapping->bias));
 }
 
@@ -277,15 +277,15 @@ void script_process_look(struct script_process *process)
 
 enum script_links script_find_links(const struct script_process *process, struct frame_links *links)
 {
-	if (!process->facts || !process->runtime->find_links)
+	if (!process->facts || !process->runtime->links.find)
 		return SCRIPT_LINKS_UNKNOWN;
-	if (process->runtime->links_program_alone &&
+	if (process->runtime->links.of_program_alone &&
 	    !is_program(process->space, process->modules->at[process->module.v].image,
 			process->bias))
 		return SCRIPT_LINKS_UNKNOWN;
 	if (!linked_for_good(process->space, process->module, process->bias))
 		return SCRIPT_LINKS_UNLOADABLE;
-	return process->runtime->find_links(process->facts, process->space, links)
+	return process->runtime->links.find(process->facts, process->space, links)
 		       ? SCRIPT_LINKS_FOUND
 		       : SCRIPT_LINKS_UNKNOWN;
 }

@@ -23,7 +23,7 @@ enum context_found {
 	CONTEXT_WRONG,	  /* its address is not that of a record */
 };
 
-/* What a record begins with; the OTEP recommends 640 bytes at most for all of it. */
+/* The header of a record; the OTEP recommends 640 bytes at most for all of it. */
 #define CONTEXT_HEADER_BYTES 28
 #define CONTEXT_BYTES_MAX    4096
 

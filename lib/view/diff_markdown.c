@@ -18,7 +18,7 @@
 
 /* Longer names make a table that no page shows in whole. */
 #define NAME_COLUMNS 60
-/* Of the texts in details. */
+/* The width of texts in details. */
 #define TEXT_COLUMNS 100
 /* Comments have at most 65,536 characters on GitHub. */
 #define MOST_ROWS 100

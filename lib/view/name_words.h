@@ -21,7 +21,7 @@ enum name_kind {
 void name_words_append(struct buf *out, const struct profile *profile, enum name_kind kind,
 		       const char *beginning);
 
-/* The same with names of another source. `beginning` is borrowed until name_words_finish(). */
+/* Likewise with names of another source. `beginning` is borrowed until name_words_finish(). */
 struct name_words;
 
 struct name_words *name_words_new(const char *beginning);

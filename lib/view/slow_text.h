@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What slow calls do differently, as a table and as JSON. */
+/* How slow calls differ from the others, as a table and as JSON. */
 #ifndef PROFC_VIEW_SLOW_TEXT_H
 #define PROFC_VIEW_SLOW_TEXT_H
 

@@ -15,7 +15,7 @@
 #include "view/paragraph.h"
 #include "view/table.h"
 
-/* Of lengths: one column, or row, for each doubling. */
+/* Lengths have one column, or row, for each doubling. */
 #define DOUBLINGS 64
 
 /* The calls of a function in a process. */
@@ -175,7 +175,7 @@ static void count_doublings(const struct calls *calls, uint64_t nr[DOUBLINGS])
 	}
 }
 
-/* Those from first on, before end, have calls of some function. */
+/* Columns from first on, before end, have calls of some function. */
 struct doublings {
 	unsigned int first, end;
 };

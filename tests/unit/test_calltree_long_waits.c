@@ -133,7 +133,7 @@ TEST(long_waits, are_on_one_page_with_the_totals)
 		"  30.0 ms  mutex 0x4040 [heap]  in get\n");
 }
 
-/* What is not known has no line, and no function is no table. */
+/* A line that is not known is left out, and so is a table without functions. */
 TEST(long_waits, page_of_an_attached_process_that_slept)
 {
 	const struct stat_facts facts = {.elapsed_ns = 1000000000, .status = STAT_STATUS_NONE};

@@ -172,7 +172,7 @@ TEST(slow, has_shares_by_calls)
 	assert_true(fabs(grow->shares[SLOW_CALLS].share - 9.0 / 29) < 1e-9);
 	assert_true(fabs(grow->shares[SLOW_CALLS].call_ns - 20.0 * MS * 9 / 29) < 1);
 	assert_true(grow->shares[OTHER_CALLS].share == 0);
-	/* Of two calls one is no proof. */
+	/* One call of two is no proof. */
 	assert_true(grow->shares[SLOW_CALLS].half > 0.4);
 	assert_false(grow->is_sure);
 	slow_difference_free(difference);

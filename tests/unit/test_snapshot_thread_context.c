@@ -65,7 +65,7 @@ TEST(thread_context, says_which_memory_is_missing)
 	snapshot_release(&snapshot);
 }
 
-/* What follows it may not be mapped. */
+/* The page behind it may not be mapped. */
 TEST(thread_context, does_not_ask_for_the_next_page)
 {
 	struct snapshot snapshot = {.thread_pointer = THREAD};
