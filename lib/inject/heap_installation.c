@@ -251,14 +251,11 @@ void heap_draft_finish(struct heap_draft *draft)
 void heap_draft_rules(const struct heap_draft *draft, const struct heap_options *options, pid_t pid,
 		      struct heap_rules *rules)
 {
-	struct proc_status status;
-	pid_t own_pid = proc_read_status(pid, &status) ? status.ns_pid : pid;
-
 	*rules = (struct heap_rules){.threads = draft->threads,
 				     .has_cycles = heap_ring_has_cycles(),
 				     .frees_have_stacks = options->free_stacks,
 				     .is_all = options->is_all,
-				     .owner_pid = own_pid,
+				     .owner_pid = proc_own_pid(pid),
 				     .has_own_slots = draft->has_own_slots,
 				     .reads_base = inject_reads_thread_pointer()};
 	memcpy(rules->hooks, draft->hooks, sizeof(rules->hooks));

@@ -609,9 +609,7 @@ static bool is_among(const struct region *region, const struct stopped *stopped)
 static void note_id_at(const struct installation *installation, const struct stopped *stopped,
 		       struct target_memory *memory)
 {
-	struct proc_status status;
-	pid_t own_pid = proc_read_status(stopped->pid, &status) ? status.ns_pid : stopped->pid;
-	int64_t id_at = heap_find_id_at(stopped, own_pid, memory, NULL);
+	int64_t id_at = heap_find_id_at(stopped, proc_own_pid(stopped->pid), memory, NULL);
 
 	region_set_counter(&installation->region, &installation->counters, REGION_ID_AT,
 			   (uint64_t)id_at);
@@ -683,30 +681,31 @@ int installation_make(struct installation **installation, const struct probe_acc
 		      struct probe_request *requests, size_t nr_requests,
 		      const struct probe_extras *extras, struct probe_cost *cost, struct err *err)
 {
-	struct draft draft = {.access = access,
-			      .requests = requests,
-			      .nr_requests = nr_requests,
-			      .gate = extras->gate,
-			      .heap_options = extras->heap,
-			      .has_heap_before = extras->has_heap_before,
-			      .read_file = extras->read_file,
-			      .trusts_files = true};
+	cleanup_free struct draft *draft = xmalloc(sizeof(*draft)); /* too large for a stack */
 	struct installation *made = xcalloc(1, sizeof(*made));
 	enum copies copies = best_copies(access);
 	struct err own = ERR_INIT;
 	int status = ERR_LIMIT;
 
+	*draft = (struct draft){.access = access,
+				.requests = requests,
+				.nr_requests = nr_requests,
+				.gate = extras->gate,
+				.heap_options = extras->heap,
+				.has_heap_before = extras->has_heap_before,
+				.read_file = extras->read_file,
+				.trusts_files = true};
 	for (int i = 0; i < MAKE_TRIES && status == ERR_LIMIT; i++) {
 		enum apply_outcome outcome;
 
 		own = (struct err)ERR_INIT;
-		status = make_region(made, &draft, copies, cost, &own);
+		status = make_region(made, draft, copies, cost, &own);
 		/* Own copies take more addresses, which may be missing near the code. */
 		if (status == ERR_LIMIT && i > 0 && copies == COPIES_OF_OWNERS)
 			copies = COPIES_SHARED;
 		if (status < 0)
 			continue;
-		patched_init(&made->patched, region_patches(&made->region), draft.nr_patches);
+		patched_init(&made->patched, region_patches(&made->region), draft->nr_patches);
 		outcome = apply(made, access, cost, &own);
 		if (outcome == APPLIED)
 			break;
@@ -717,9 +716,9 @@ int installation_make(struct installation **installation, const struct probe_acc
 		status = outcome == APPLY_FAILED ? own.code : ERR_LIMIT;
 		discard(made, access);
 	}
-	if (status == 0 && draft.plan.gate_bytes)
-		extras->gate->table = region_plan_gate(&draft.plan);
-	draft_release(&draft);
+	if (status == 0 && draft->plan.gate_bytes)
+		extras->gate->table = region_plan_gate(&draft->plan);
+	draft_release(draft);
 	if (status == 0) {
 		made->pid = access->pid;
 		made->made_ticks = ticks_since_boot();

@@ -177,6 +177,13 @@ bool proc_read_status(pid_t tid, struct proc_status *status)
 	return fd >= 0 && proc_read_status_of(fd, status);
 }
 
+pid_t proc_own_pid(pid_t pid)
+{
+	struct proc_status status;
+
+	return proc_read_status(pid, &status) ? status.ns_pid : pid;
+}
+
 bool proc_read_tracer(pid_t tid, pid_t *tracer)
 {
 	struct proc_status status, by = {.tgid = 0};

@@ -55,6 +55,9 @@ bool proc_read_process_stat(pid_t pid, struct proc_stat *stat);
 bool proc_task_has_ended(pid_t tgid, pid_t tid);
 bool proc_read_status(pid_t tid, struct proc_status *status);
 bool proc_read_status_of(int fd, struct proc_status *status);
+/* The id of a process as itself sees it, in its PID namespace; `pid`, if its status cannot be read.
+ */
+pid_t proc_own_pid(pid_t pid);
 /* The process that traces a thread, or 0; false: one of them is gone. */
 bool proc_read_tracer(pid_t tid, pid_t *tracer);
 /* The thread's name without the newline; `out` is a C string, cut at cap. */
