@@ -17,7 +17,9 @@ static int print(const struct profile *profile, const struct view_options *optio
 
 	if (!profile->spans.nr) {
 		err_set(&err, ERR_EMPTY, "no calls were timed");
-		err_hint(&err, "'profc record --spans FUNC' times those of a function");
+		err_hint(&err, profile_has_counts(profile)
+				       ? "'profc info' says what had no probe, and why"
+				       : "'profc record --spans FUNC' times those of a function");
 		return fail_with(&err);
 	}
 	pager_begin(&pager, !options->no_pager && !json);
