@@ -32,8 +32,9 @@ SCRIPTS = {
         for i in $(seq 20); do yes | head -n 1; echo ${PIPESTATUS[*]} $?; done
         seq 100000 | sort -n | sed -n 5000p | cat; echo ${PIPESTATUS[*]}
         (trap "" PIPE; yes 2>/dev/null; echo $? >n) | head -n 1; cat n""",
+    # bash 5.2 waits for ever for a job that has ended before `wait -n` begins.
     "wait -n": """
-        for i in 3 1 2; do mkfifo $i; (read -r x <$i; exit $i) & done
+        for i in 3 1 2; do mkfifo $i; (read -r x <$i; sleep 0.1; exit $i) & done
         for i in 1 2 3; do echo >$i; wait -n; echo $?; done; wait -n; echo $?""",
     "time": """
         TIMEFORMAT=%U; time (i=0; while [ $i -lt 3000 ]; do i=$((i + 1)); done) 2>/dev/null
