@@ -195,12 +195,15 @@ function placeSamples(start, end, first, last) {
 
 // By leaf: the function, and 1, that is so many levels up in its stack, with its own; 0: none.
 function functionsAbove(side, levels) {
-	return Uint32Array.from(levels, (nr, leaf) => {
+	const above = new Uint32Array(levels.length);
+	for (let leaf = 0; leaf < levels.length; leaf++) {
 		let stack = side.leafStack[leaf];
-		for (let i = 1; i < nr; i++)
+		for (let i = 1; i < levels[leaf]; i++)
 			stack = side.stackPrefix[stack];
-		return nr ? side.stackFunction[stack] + 1 : 0;
-	});
+		if (levels[leaf])
+			above[leaf] = side.stackFunction[stack] + 1;
+	}
+	return above;
 }
 
 function decodeSamples(side, data) {

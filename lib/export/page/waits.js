@@ -84,7 +84,7 @@ function addWaits(side) {
 	if (!wait || sides[1])
 		return;
 	const leaves = new WaitLeaves(side, addObjects(side)), objects = Int32Array.from(side.data.waits, (row) => row[0]);
-	side.leafOfSleep = Uint32Array.from(leaf);
+	side.leafOfSleep = new Uint32Array(leaf);
 	for (let i = 0; i < wait.length; i++) {
 		if (wait[i])
 			side.leafOfSleep[i] = leaves.leafOf(leaf[i], objects[wait[i] - 1]);
