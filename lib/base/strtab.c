@@ -78,6 +78,15 @@ void strtab_free(struct strtab *tab)
 	free(tab);
 }
 
+bool strtab_find(const struct strtab *tab, const char *text, struct str_id *id)
+{
+	struct entry wanted = {.text = text, .length = strlen(text)};
+
+	id->v = index_set_find(&tab->set, hash_bytes(text, wanted.length), entry_equal, tab,
+			       &wanted);
+	return id->v != INDEX_NONE;
+}
+
 struct str_id strtab_intern_n(struct strtab *tab, const char *text, size_t nr_bytes)
 {
 	struct entry wanted = {.text = text, .length = strnlen(text, nr_bytes)};

@@ -2,6 +2,7 @@
 #ifndef PROFC_BASE_STRTAB_H
 #define PROFC_BASE_STRTAB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,8 @@ void strtab_free(struct strtab *tab);
 struct str_id strtab_intern(struct strtab *tab, const char *text);
 /* The first nr_bytes of text, up to a NUL if one comes earlier. */
 struct str_id strtab_intern_n(struct strtab *tab, const char *text, size_t nr_bytes);
+/* Only if the text is there. */
+bool strtab_find(const struct strtab *tab, const char *text, struct str_id *id);
 /* Borrowed from the table. */
 const char *strtab_get(const struct strtab *tab, struct str_id id);
 size_t strtab_length(const struct strtab *tab, struct str_id id);

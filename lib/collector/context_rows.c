@@ -83,11 +83,8 @@ static uint32_t intern(struct context_rows *rows)
 
 	for (size_t i = 0; i < rows->labels.nr; i++) {
 		const struct context_label *label = &rows->labels.at[i];
-		const struct profile_label row = {
-			.outer = number,
-			.key = profile_intern(rows->profile, label->key),
-			.value = profile_intern(rows->profile, label->value)};
-		uint32_t next = profile_labels_intern(labels, &row);
+		uint32_t next = profile_labels_add(labels, rows->profile->strings, number,
+						   label->key, label->value);
 
 		rows->nr_left_out += !next;
 		number = next ? next : number;

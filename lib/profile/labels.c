@@ -40,6 +40,21 @@ uint32_t profile_labels_intern(struct profile_labels *labels, const struct profi
 	return (uint32_t)++labels->nr;
 }
 
+uint32_t profile_labels_add(struct profile_labels *labels, struct strtab *strings, uint32_t outer,
+			    const char *key, const char *value)
+{
+	struct profile_label row = {.outer = outer};
+
+	if (labels->nr < LABEL_ROWS_MAX) {
+		row.key = strtab_intern(strings, key);
+		row.value = strtab_intern(strings, value);
+	} else if (!strtab_find(strings, key, &row.key) ||
+		   !strtab_find(strings, value, &row.value)) {
+		return 0;
+	}
+	return profile_labels_intern(labels, &row);
+}
+
 bool profile_labels_find_key(const struct profile_labels *labels, const struct strtab *strings,
 			     const struct label_key *key, struct str_id *text)
 {

@@ -39,6 +39,13 @@ void profile_labels_release(struct profile_labels *labels);
 /* The number of a row, a new one or an equal one; 0: there are too many. */
 uint32_t profile_labels_intern(struct profile_labels *labels, const struct profile_label *row);
 
+/*
+ * The number of the set `outer` with a label more; 0: there are too many. Then its texts are not
+ * kept in `strings` either: a program that has ever new ones takes no more memory.
+ */
+uint32_t profile_labels_add(struct profile_labels *labels, struct strtab *strings, uint32_t outer,
+			    const char *key, const char *value);
+
 /* Find the text of a key that some label has; false: none has it. */
 bool profile_labels_find_key(const struct profile_labels *labels, const struct strtab *strings,
 			     const struct label_key *key, struct str_id *text);
