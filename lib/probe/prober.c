@@ -4,22 +4,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/minmax.h"
-#include "base/own_thread.h"
 #include "heap/heap_ring.h"
 #include "heap/reach.h"
 #include "inject/entry.h"
 #include "inject/installation.h"
 #include "inject/letting_go.h"
-#include "inject/removal.h"
 #include "overhead/urgency.h"
 #include "probe/prober_priv.h"
 #include "probe/prober_spans_priv.h"
@@ -29,8 +24,6 @@
 #include "tracee/launch.h"
 #include "tracee/permission.h"
 
-/* A process that cannot be stopped within this time is left alone. */
-#define PATIENCE_NS (2 * NS_PER_SEC)
 /*
  * Libraries that a running program loads: looked for soon after its start, then ever more rarely.
  */
@@ -42,13 +35,6 @@
  */
 #define LOOKS_PART	64
 #define LONGEST_LOOK_NS NS_PER_MS
-/*
- * Passes through all processes, in the end. A process of any user may look as if it had our probes,
- * and delay us: after some time each gets only the time that a removal takes.
- */
-#define REMOVE_PASSES	 8
-#define REMOVE_NS	 (5 * NS_PER_SEC)
-#define LATE_PATIENCE_NS (100 * NS_PER_MS)
 
 struct prober *prober_new(const struct prober_options *options)
 {
@@ -107,7 +93,7 @@ void prober_close(struct prober *prober, struct probed_process *process)
 	}
 }
 
-static void end_thread(struct prober *prober)
+void prober_end_thread(struct prober *prober)
 {
 	pthread_mutex_lock(&prober->lock);
 	prober->is_over = true;
@@ -123,7 +109,7 @@ void prober_free(struct prober *prober)
 	if (!prober)
 		return;
 	prober_let_go(prober);
-	end_thread(prober);
+	prober_end_thread(prober);
 	for (size_t i = 0; i < prober->nr_processes; i++)
 		free_process(prober->processes[i]);
 	for (size_t i = 0; i < prober->files.nr; i++)
@@ -164,7 +150,7 @@ static struct probed_process *find_pid(const struct prober *prober, pid_t pid)
 	return pid_table_get(&prober->by_pid, pid);
 }
 
-static struct target_memory *open_memory(struct prober *prober, pid_t pid, struct err *err)
+struct target_memory *prober_open_memory(struct prober *prober, pid_t pid, struct err *err)
 {
 	struct target_memory *memory = target_memory_open(pid, &prober->backings);
 
@@ -182,12 +168,13 @@ typedef int install_fn(struct prober *prober, struct probed_process *process,
 static int install_running(struct prober *prober, struct probed_process *process,
 			   install_fn *install, struct err *err)
 {
-	cleanup_target_memory struct target_memory *memory = open_memory(prober, process->pid, err);
+	cleanup_target_memory struct target_memory *memory =
+		prober_open_memory(prober, process->pid, err);
 	const struct probe_access access = {
 		.pid = process->pid,
 		.command = process->pid == prober->command.pid ? process->pid : 0,
 		.memory = memory,
-		.patience_ns = PATIENCE_NS,
+		.patience_ns = PROBER_PATIENCE_NS,
 		.hint = &prober->hint,
 		.own_filters = &prober->own_filters};
 	int status = 0;
@@ -273,7 +260,7 @@ int prober_launch(struct prober *prober, struct launch *launch, struct err *err)
 			.memory = stop->memory,
 			.is_stopped = true,
 			.has_thread_data = stop->has_thread_data,
-			.patience_ns = PATIENCE_NS,
+			.patience_ns = PROBER_PATIENCE_NS,
 			.hint = &prober->hint,
 			.own_filters = &prober->own_filters,
 		};
@@ -639,271 +626,4 @@ bool prober_is_writer(struct prober *prober, uint32_t owner, uint32_t serial)
 	is_one = is_writer(prober, owner, serial);
 	pthread_mutex_unlock(&prober->lock);
 	return is_one;
-}
-
-bool prober_has_all_blocks(const struct prober *prober)
-{
-	return prober->options.heap.is_all;
-}
-
-bool prober_has_heap(const struct prober *prober)
-{
-	return prober->heap.is_wanted;
-}
-
-struct reach *prober_reach(struct prober *prober)
-{
-	return prober->heap.reach;
-}
-
-size_t prober_rings(struct prober *prober, struct prober_ring *rings, size_t cap)
-{
-	size_t nr = 0;
-
-	pthread_mutex_lock(&prober->lock);
-	for (size_t i = 0; i < prober->nr_open; i++) {
-		struct probed_process *process = prober->open[i];
-
-		for (size_t k = 0; k < process->nr_probed; k++) {
-			struct heap_ring *ring = prober_heap_of(&process->probed[k]);
-
-			if (ring && nr < cap)
-				rings[nr] =
-					(struct prober_ring){ring, process->serial, process->pid};
-			nr += ring != NULL;
-		}
-	}
-	pthread_mutex_unlock(&prober->lock);
-	return nr;
-}
-
-static void set_heap(struct prober *prober, const struct heap_options *heap)
-{
-	prober->options.heap = *heap;
-	for (size_t i = 0; i < prober->nr_open; i++) {
-		struct probed_process *process = prober->open[i];
-
-		for (size_t k = 0; k < process->nr_probed; k++) {
-			if (process->probed[k].installation)
-				installation_set_heap(process->probed[k].installation, heap);
-		}
-	}
-}
-
-/* Faster than counted_heap(), as it does not read the slots of all threads. */
-static uint64_t nr_dropped_of(const struct prober *prober, const struct probed *probed)
-{
-	const struct heap_totals *base = &probed->heap_base, *counted = &probed->heap_counted;
-	const struct heap_ring *heap = prober_heap_of(probed);
-	uint64_t nr = counted->nr_dropped + counted->nr_frees;
-
-	if (!heap)
-		return 0;
-	return prober->counting.memory
-		       ? nr + heap_ring_nr_dropped(heap) - base->nr_dropped - base->nr_frees
-		       : nr;
-}
-
-/* Counts open processes only, so it falls when one is closed. */
-static uint64_t nr_heap_dropped(const struct prober *prober)
-{
-	uint64_t nr = 0;
-
-	for (size_t i = 0; i < prober->nr_open; i++) {
-		const struct probed_process *process = prober->open[i];
-
-		for (size_t k = 0; k < process->nr_probed; k++)
-			nr += nr_dropped_of(prober, &process->probed[k]);
-	}
-	return nr;
-}
-
-void prober_adapt_heap(struct prober *prober, uint32_t stack_bytes)
-{
-	struct heap_options heap;
-	uint64_t nr_dropped;
-
-	pthread_mutex_lock(&prober->lock);
-	heap = prober->options.heap;
-	nr_dropped = nr_heap_dropped(prober);
-	if (nr_dropped > prober->sums.nr_heap_dropped)
-		heap.mean = min_u64(2 * heap.mean, HEAP_MEAN_MAX);
-	else
-		heap.mean = max_u64(heap.mean / 2, prober->sums.heap_mean);
-	prober->sums.nr_heap_dropped = nr_dropped;
-	if (stack_bytes > heap.stack_bytes)
-		heap.stack_bytes = (uint32_t)min_u64(stack_bytes, HEAP_STACK_MAX);
-	if (heap.mean != prober->options.heap.mean ||
-	    heap.stack_bytes != prober->options.heap.stack_bytes)
-		set_heap(prober, &heap);
-	pthread_mutex_unlock(&prober->lock);
-}
-
-void prober_add_heap_step(struct prober *prober, uint32_t serial, const struct heap_step *step)
-{
-	const struct probed_process *process;
-
-	pthread_mutex_lock(&prober->lock);
-	/* The process that the memory was made for. */
-	for (process = serials_find(&prober->by_serial, serial); process && process->giver;)
-		process = process->giver;
-	for (size_t i = 0; process && i < process->nr_probed; i++) {
-		struct heap_ring *heap = prober_heap_of(&process->probed[i]);
-
-		if (heap)
-			heap_ring_add_step(heap, step);
-	}
-	pthread_mutex_unlock(&prober->lock);
-}
-
-/* If the recording has ended with its processes, all are gone. */
-static void look_at_code_in_the_end(struct prober *prober)
-{
-	for (size_t i = 0; i < prober->nr_open; i++) {
-		struct probed_process *process = prober->open[i];
-		cleanup_target_memory struct target_memory *memory =
-			open_memory(prober, process->pid, NULL);
-
-		if (memory && process->program &&
-		    proc_program_id(process->pid, process->pid) == process->program)
-			prober_look_at_code(prober, process, memory, true);
-	}
-}
-
-struct removing {
-	struct prober *prober;
-	struct probe_cost cost;
-	uint64_t stop_ns_max;
-	uint64_t end_ns;
-	size_t nr_removed, nr_left;
-	struct err *err;
-};
-
-static bool is_late(const struct removing *removing)
-{
-	return clock_monotonic_ns() >= removing->end_ns;
-}
-
-static void fail_kept(pid_t pid, struct err *err)
-{
-	err_set(err, ERR_LIMIT,
-		"process %d changes its own code, and may restore jumps to the probes", (int)pid);
-	err_hint(err, "its code is restored; the memory of the probes stays, and does no harm");
-}
-
-struct removal_of_one {
-	const struct prober *prober;
-	const struct probe_access *access;
-	struct probe_cost *cost;
-	struct err *err;
-	bool is_kept;
-};
-
-/* A child that was forked has those of its parent. */
-static const struct patch *find_patches(void *context, uint64_t inode, size_t nr)
-{
-	const struct prober *prober = context;
-
-	for (size_t i = 0; i < prober->nr_open; i++) {
-		const struct probed_process *process = prober->open[i];
-
-		for (size_t k = 0; k < process->nr_probed; k++) {
-			const struct installation *installation = process->probed[k].installation;
-			const struct patch *found =
-				installation ? installation_patches(installation, inode, nr) : NULL;
-
-			if (found)
-				return found;
-		}
-	}
-	return NULL;
-}
-
-static void remove_in_thread(void *context)
-{
-	struct removal_of_one *removal = context;
-	const struct removal_patches known = {.find = find_patches,
-					      .context = (void *)(uintptr_t)removal->prober};
-
-	probes_remove(removal->access, &known, removal->cost, &removal->is_kept, removal->err);
-}
-
-static void remove_from(void *context, pid_t pid)
-{
-	struct removing *removing = context;
-	struct err err = ERR_INIT;
-	cleanup_target_memory struct target_memory *memory =
-		open_memory(removing->prober, pid, &err);
-	const struct probe_access access = {
-		.pid = pid,
-		.command = pid == removing->prober->command.pid ? pid : 0,
-		.memory = memory,
-		.patience_ns = is_late(removing) ? LATE_PATIENCE_NS : PATIENCE_NS,
-		.hint = &removing->prober->hint,
-		.own_filters = &removing->prober->own_filters};
-	struct removal_of_one removal = {.prober = removing->prober,
-					 .access = &access,
-					 .cost = &removing->cost,
-					 .err = &err};
-	uint64_t before_ns = removing->cost.stop_ns;
-	pid_t owner;
-
-	if (memory)
-		own_thread_run(remove_in_thread, &removal);
-	removing->stop_ns_max = max_u64(removing->stop_ns_max, removing->cost.stop_ns - before_ns);
-	/* A process that has ended meanwhile has none any more. */
-	if (probes_find(pid, &owner) == PROBES_NONE) {
-		removing->nr_removed++;
-		return;
-	}
-	removing->nr_left++;
-	if (removal.is_kept)
-		fail_kept(pid, &err);
-	if (removing->err)
-		*removing->err = err;
-}
-
-/* First the processes that have some for certain. */
-static void remove_from_known(struct removing *removing)
-{
-	const struct prober *prober = removing->prober;
-
-	for (size_t i = 0; i < prober->nr_open; i++) {
-		if (prober->open[i]->nr_probed && !prober->open[i]->is_gone)
-			remove_from(removing, prober->open[i]->pid);
-	}
-}
-
-void prober_remove(struct prober *prober, size_t *nr_left, struct err *err)
-{
-	struct removing removing = {.prober = prober, .err = err};
-
-	pthread_mutex_lock(&prober->lock);
-	for (size_t i = 0; i < prober->nr_open; i++) {
-		struct probed_process *process = prober->open[i];
-
-		for (size_t k = 0; k < process->nr_probed; k++) {
-			if (prober_heap_of(&process->probed[k]))
-				heap_ring_end(prober_heap_of(&process->probed[k]));
-		}
-	}
-	pthread_mutex_unlock(&prober->lock);
-	prober_let_go(prober);
-	end_thread(prober);
-	look_at_code_in_the_end(prober);
-	removing.end_ns = clock_monotonic_ns() + REMOVE_NS;
-	remove_from_known(&removing);
-	/*
-	 * Children that are forked meanwhile, from a process with probes, are seen in the next
-	 * pass.
-	 */
-	for (int i = 0; i < REMOVE_PASSES && prober->nr_wanted; i++) {
-		removing.nr_removed = removing.nr_left = 0;
-		probes_for_each_process(remove_from, &removing);
-		if (!removing.nr_removed || is_late(&removing))
-			break;
-	}
-	prober->sums.remove_ns = removing.cost.stop_ns;
-	prober->sums.stop_ns_max = max_u64(prober->sums.stop_ns_max, removing.stop_ns_max);
-	*nr_left = removing.nr_left;
 }

@@ -64,8 +64,15 @@ struct prober {
 	bool is_over;
 };
 
+/* A process that cannot be stopped within this time is left alone. */
+#define PROBER_PATIENCE_NS (2 * NS_PER_SEC)
+
 /* prober.c, under `lock`: release a process in which nothing counts any more. */
 void prober_close(struct prober *prober, struct probed_process *process);
+/* NULL: it is gone, or may not be opened. To be closed. */
+struct target_memory *prober_open_memory(struct prober *prober, pid_t pid, struct err *err);
+/* Nothing is looked for any more, and no process is used by another thread. */
+void prober_end_thread(struct prober *prober);
 
 /*
  * prober_install.c: find mappings that are new since the last call, and put the wanted probes in.
