@@ -117,7 +117,7 @@ static void add_mapping(struct prober *prober, struct probed_process *process,
 	pthread_mutex_unlock(&prober->lock);
 }
 
-/* What a probe does at an entry of the gate, at a way out of it, at a notice, and elsewhere. */
+/* The action of a probe, by its place: an entry of the gate, a way out, a notice, or elsewhere. */
 struct gate_passes {
 	enum patch_pass entry, exit, notice, other;
 };
