@@ -37,9 +37,34 @@ struct counting {
 	bool is_removed;
 };
 
+/* Code has one probe. */
+static int check_once(const struct naming *naming, const char *function, struct err *err)
+{
+	if (!function || !naming_has_span(naming, function))
+		return 0;
+	err_set(err, ERR_INVALID, "--spans: '%s' is given twice", function);
+	err_hint(err, "a function can be in one of --spans only");
+	return err->code;
+}
+
+static int add_span(struct naming *naming, const char *text, struct err *err)
+{
+	cleanup_free char *first = NULL, *second = NULL;
+	const char *function = span_pair_read(text, &first, &second) ? first : text;
+
+	if (check_once(naming, function, err) < 0)
+		return err->code;
+	if (second && strcmp(first, second) == 0)
+		return err_set(err, ERR_INVALID, "--spans: '%s' are not two functions", text);
+	if (check_once(naming, second, err) < 0)
+		return err->code;
+	naming_add_span(naming, function, second);
+	return 0;
+}
+
 /* The functions to be timed, and which of their calls are slow. */
 static int add_spans(struct counting *counting, const struct count_options *options,
-		     uint64_t slow_ns[PATCH_SPANS_MAX], struct err *err)
+		     struct err *err)
 {
 	for (size_t i = 0; i < options->spans.nr; i++) {
 		struct span_limit *limit = &counting->spans[i];
@@ -54,10 +79,21 @@ static int add_spans(struct counting *counting, const struct count_options *opti
 			err_prefix(err, "--spans");
 			return status;
 		}
-		slow_ns[i] = limit->least_ns;
-		naming_add_span(counting->naming, limit->function);
+		if (add_span(counting->naming, limit->function, err) < 0)
+			return err->code;
 	}
 	return 0;
+}
+
+static void set_spans(const struct counting *counting, struct prober_options *made)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(counting->spans); i++) {
+		const struct span_limit *limit = &counting->spans[i];
+
+		made->slow_ns[i] = limit->least_ns;
+		if (limit->function && span_is_pair(limit->function))
+			made->pairs[i] = limit->function;
+	}
 }
 
 static int add_all(struct naming *naming, const struct count_options *options, struct err *err)
@@ -128,8 +164,7 @@ static void return_large_memory(void)
 
 static struct prober *new_prober(const struct counting *counting,
 				 const struct count_options *options,
-				 const struct heap_options *heap,
-				 const uint64_t slow_ns[PATCH_SPANS_MAX])
+				 const struct heap_options *heap)
 {
 	struct prober_options made = {.find = naming_find,
 				      .name = naming_name,
@@ -140,7 +175,7 @@ static struct prober *new_prober(const struct counting *counting,
 				      .has_gate = options->within,
 				      .has_span = options->spans.nr};
 
-	memcpy(made.slow_ns, slow_ns, sizeof(made.slow_ns));
+	set_spans(counting, &made);
 	return prober_new(&made);
 }
 
@@ -153,7 +188,6 @@ int counting_new(const struct count_options *options, struct symbol_options symb
 					     .free_stacks = options->free_stacks,
 					     .reachable = options->reachable};
 	struct heap_options heap;
-	uint64_t slow_ns[PATCH_SPANS_MAX] = {0};
 	int status;
 
 	*counting = NULL;
@@ -166,7 +200,7 @@ int counting_new(const struct count_options *options, struct symbol_options symb
 	made->naming = naming_new(&symbols);
 	status = add_all(made->naming, options, err);
 	if (status == 0)
-		status = add_spans(made, options, slow_ns, err);
+		status = add_spans(made, options, err);
 	if (status == 0)
 		status = heap_request_read(&request, &heap, err);
 	if (status == 0 && heap_options_are_set(&heap))
@@ -175,7 +209,7 @@ int counting_new(const struct count_options *options, struct symbol_options symb
 		counting_free(made);
 		return status == 0 && options->no_cpu ? refuse_nothing(err) : status;
 	}
-	made->prober = new_prober(made, options, &heap, slow_ns);
+	made->prober = new_prober(made, options, &heap);
 	*counting = made;
 	return 0;
 }

@@ -38,10 +38,10 @@ const struct option_row record_option_rows[] = {
 	 .help = "sample and count only while a thread is inside of this function"},
 	{.type = OPTION_LIST,
 	 .name = "spans",
-	 .argument = "FUNC[>TIME]",
+	 .argument = "FUNC[:FUNC][>TIME]",
 	 .offset = AT(count.spans),
-	 .help = "time each call of this function: 'profc report --spans' shows how long they "
-		 "take; those that take TIME or longer are slow; repeatable"},
+	 .help = "time each call of this function, or from one to another: 'profc report --spans' "
+		 "shows how long they take; those that take TIME or longer are slow; repeatable"},
 	RECORD_HOW_OPTION_ROWS(AT),
 	{.type = OPTION_FLAG,
 	 .name = "check-unwinder",

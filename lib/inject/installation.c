@@ -274,7 +274,9 @@ static int check_gate(const struct draft *draft, struct err *err)
 	for (size_t i = 0; i < draft->nr_requests; i++) {
 		const struct probe_request *request = &draft->requests[i];
 		bool is_of_gate = request->is_exit || request->pass == PATCH_ENTER ||
-				  request->pass == PATCH_SPAN_BEGIN;
+				  request->pass == PATCH_SPAN_BEGIN ||
+				  request->pass == PATCH_SPAN_FROM ||
+				  request->pass == PATCH_SPAN_TO;
 
 		if (is_of_gate && request->outcome != PATCH_OK)
 			return err_set(err, ERR_INVALID, "%s: at a way %s: %s",
@@ -370,7 +372,7 @@ static uint32_t nr_spans_of(const struct draft *draft)
 	for (size_t i = 0; i < draft->nr_requests; i++) {
 		const struct probe_request *request = &draft->requests[i];
 
-		if (request->pass == PATCH_SPAN_BEGIN || request->pass == PATCH_SPAN_LEAVE)
+		if (request->pass >= PATCH_SPAN_BEGIN)
 			nr = (uint32_t)max_u64(nr, request->gate + UINT64_C(1));
 	}
 	return nr;

@@ -95,6 +95,10 @@ void naming_free(struct naming *naming)
 	free(naming->is_found);
 	free(naming->has_module);
 	free(naming->calls);
+	for (size_t i = 0; i < naming->gates.nr; i++) {
+		free(naming->gates.at[i].functions[0].name);
+		free(naming->gates.at[i].functions[1].name);
+	}
 	free(naming->gates.at);
 	free(naming->nearest);
 	pool_functions_release(&naming->pools);
@@ -132,17 +136,56 @@ void naming_add_file(struct naming *naming, const char *path)
 		.text = path, .lines = {.path = path, .first = 1, .last = UINT32_MAX}};
 }
 
-void naming_set_within(struct naming *naming, const char *function)
+static void add_gate(struct naming *naming, const char *function, const char *to)
 {
+	struct gate_wanted *gate;
+
 	ARRAY_GROW(naming->gates.at, naming->gates.nr, naming->gates.cap);
-	naming->gates.at[naming->gates.nr++] = (struct gate_wanted){.name = function};
+	gate = &naming->gates.at[naming->gates.nr++];
+	*gate = (struct gate_wanted){.functions[0].name = xstrdup(function)};
+	gate->functions[1].name = to ? xstrdup(to) : NULL;
 }
 
-void naming_add_span(struct naming *naming, const char *function)
+void naming_set_within(struct naming *naming, const char *function)
+{
+	add_gate(naming, function, NULL);
+}
+
+void naming_add_span(struct naming *naming, const char *function, const char *to)
 {
 	assert(naming->gates.nr < PATCH_SPANS_MAX);
-	naming_set_within(naming, function);
+	add_gate(naming, function, to);
 	naming->gates.are_timed = true;
+}
+
+static const struct gate_function *next_gate_function(const struct naming *naming, size_t *at)
+{
+	while (*at < 2 * naming->gates.nr) {
+		const struct gate_function *function =
+			&naming->gates.at[*at / 2].functions[*at % 2];
+
+		(*at)++;
+		if (function->name)
+			return function;
+	}
+	return NULL;
+}
+
+static bool has_gate_function(const struct naming *naming, const char *name)
+{
+	const struct gate_function *function;
+	size_t at = 0;
+
+	while ((function = next_gate_function(naming, &at))) {
+		if (strcmp(function->name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool naming_has_span(const struct naming *naming, const char *function)
+{
+	return has_gate_function(naming, function);
 }
 
 void naming_add_allocators(struct naming *naming)
@@ -177,11 +220,7 @@ bool naming_asks(const void *context, const char *name)
 		    regexec(&naming->patterns[i].function, name, 0, NULL, 0) == 0)
 			return true;
 	}
-	for (size_t i = 0; i < naming->gates.nr; i++) {
-		if (strcmp(naming->gates.at[i].name, name) == 0)
-			return true;
-	}
-	return false;
+	return has_gate_function(naming, name);
 }
 
 static void hint_at_others(const struct naming *naming, const char *command, struct err *err)
@@ -195,9 +234,10 @@ static void hint_at_others(const struct naming *naming, const char *command, str
 
 static int check_timed(const struct naming *naming, const char *command, struct err *err)
 {
-	for (size_t i = 0; naming->gates.are_timed && i < naming->gates.nr; i++) {
-		const struct gate_wanted *gate = &naming->gates.at[i];
+	const struct gate_function *gate;
+	size_t at = 0;
 
+	while (naming->gates.are_timed && (gate = next_gate_function(naming, &at))) {
 		if (gate->is_found)
 			continue;
 		if (gate->nr_inlined)

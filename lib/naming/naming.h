@@ -29,10 +29,13 @@ void naming_add_file(struct naming *naming, const char *path);
 /* Add all paths into and out of a function of that name. */
 void naming_set_within(struct naming *naming, const char *function);
 /*
- * Likewise, but calls of the function are timed; there must be one. At most PATCH_SPANS_MAX of
- * these, and not with naming_set_within().
+ * Likewise, but calls of the function are timed, or the time from its entry to that of `to`, if
+ * that is not NULL; both must be there. At most PATCH_SPANS_MAX of these, and not with
+ * naming_set_within(). A name is in one of them.
  */
-void naming_add_span(struct naming *naming, const char *function);
+void naming_add_span(struct naming *naming, const char *function, const char *to);
+/* Is that function in one of them? */
+bool naming_has_span(const struct naming *naming, const char *function);
 /* Add the functions of allocators, to record allocations. */
 void naming_add_allocators(struct naming *naming);
 /* Add the functions of C libraries that make a system call each. */

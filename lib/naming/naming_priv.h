@@ -26,11 +26,16 @@ struct calls_wanted {
 	bool is_found;
 };
 
-/* A function inside of which calls count, or whose calls are timed. */
+/*
+ * A function inside of which calls count, or that is timed call by call; or the first and the
+ * second of two between which time is measured.
+ */
 struct gate_wanted {
-	const char *name;
-	bool is_found;
-	unsigned int nr_inlined; /* places where it is inlined, as far as it was not found */
+	struct gate_function {
+		char *name; /* owned; NULL, of the second: there is none */
+		bool is_found;
+		unsigned int nr_inlined; /* places where it is inlined, if it was not found */
+	} functions[2];
 };
 
 struct gates_wanted {

@@ -361,7 +361,10 @@ static void find_calls(struct search *search, struct calls_wanted *calls)
 	call_sites_release(&sites);
 }
 
-/* Returns how many functions there are of this name, with their parts. */
+/*
+ * Returns how many functions there are of this name. Their parts are places, too, where all of a
+ * function's code is watched.
+ */
 static size_t want_named(const struct search *search, const char *name, enum wanted_kind whole,
 			 uint8_t gate)
 {
@@ -370,6 +373,8 @@ static size_t want_named(const struct search *search, const char *name, enum wan
 
 	found = symbol_functions_called(search->functions, name, &nr);
 	for (size_t i = 0; i < nr; i++) {
+		if (found[i]->kind != SYMBOL_FUNCTION_WHOLE && whole != WANTED_GATE_ENTRY)
+			continue;
 		wanted_add(search->wanted,
 			   found[i]->kind == SYMBOL_FUNCTION_WHOLE ? whole : WANTED_GATE_PART,
 			   found[i]->start, found[i]->end - found[i]->start, name);
@@ -601,17 +606,38 @@ static bool has_nameless(const struct wanted *wanted)
 	return false;
 }
 
+static void note_found(const struct search *search, struct gate_function *function, size_t nr)
+{
+	if (nr > 0) {
+		function->is_found = true;
+	} else if (search->naming->gates.are_timed) {
+		if (!function->nr_inlined)
+			function->nr_inlined = nr_inlined_only(search, function->name);
+		note_nearest(search, function->name);
+	}
+}
+
 static void find_gate(const struct search *search, uint8_t index)
 {
-	struct gate_wanted *gate = &search->naming->gates.at[index];
+	struct gate_function *functions = search->naming->gates.at[index].functions;
+	bool is_pair = functions[1].name;
 
-	if (want_named(search, gate->name, WANTED_GATE_ENTRY, index) > 0) {
-		gate->is_found = true;
-	} else if (search->naming->gates.are_timed) {
-		if (!gate->nr_inlined)
-			gate->nr_inlined = nr_inlined_only(search, gate->name);
-		note_nearest(search, gate->name);
+	note_found(search, &functions[0],
+		   want_named(search, functions[0].name,
+			      is_pair ? WANTED_SPAN_FROM : WANTED_GATE_ENTRY, index));
+	if (is_pair)
+		note_found(search, &functions[1],
+			   want_named(search, functions[1].name, WANTED_SPAN_TO, index));
+}
+
+/* Rather than pairs alone, which have no frames. */
+static bool has_gate(const struct naming *naming)
+{
+	for (size_t i = 0; i < naming->gates.nr; i++) {
+		if (!naming->gates.at[i].functions[1].name)
+			return true;
 	}
+	return false;
 }
 
 static void find_gates(const struct search *search)
@@ -619,7 +645,7 @@ static void find_gates(const struct search *search)
 	for (size_t i = 0; i < search->naming->gates.nr; i++)
 		find_gate(search, (uint8_t)i);
 	/* C++ calls this when an exception is caught, and frames are gone. */
-	if (search->naming->gates.nr)
+	if (has_gate(search->naming))
 		want_named(search, "__cxa_begin_catch", WANTED_GATE_NOTICE, 0);
 }
 

@@ -314,6 +314,8 @@ void maker_put_count(struct maker *maker, const struct patch_counter *counter)
 	case PATCH_SPAN_BEGIN:
 	case PATCH_SPAN_END:
 	case PATCH_SPAN_LEAVE:
+	case PATCH_SPAN_FROM:
+	case PATCH_SPAN_TO:
 		assert(PATCH_HAS_SPANS);
 	}
 }

@@ -102,7 +102,7 @@ void maker_put_enter(struct maker *maker, const struct patch_counter *counter);
 void maker_put_leave(struct maker *maker, const struct patch_counter *counter);
 /* To be put at the end of the thunk; nothing if it has no stub. */
 void maker_put_way_to_stub(struct maker *maker);
-/* and of PATCH_SPAN_BEGIN, PATCH_SPAN_END and PATCH_SPAN_LEAVE. */
+/* and of PATCH_SPAN_BEGIN or FROM, PATCH_SPAN_END or TO, and PATCH_SPAN_LEAVE. */
 void maker_put_span_begin(struct maker *maker, const struct patch_counter *counter);
 void maker_put_span_end(struct maker *maker, const struct patch_counter *counter);
 void maker_put_span_leave(struct maker *maker, const struct patch_counter *counter);

@@ -20,9 +20,11 @@ void maker_put_pass(struct maker *maker, const struct patch_counter *counter)
 		maker_put_leave(maker, counter);
 		break;
 	case PATCH_SPAN_BEGIN:
+	case PATCH_SPAN_FROM:
 		maker_put_span_begin(maker, counter);
 		break;
 	case PATCH_SPAN_END:
+	case PATCH_SPAN_TO:
 		maker_put_span_end(maker, counter);
 		break;
 	case PATCH_SPAN_LEAVE:

@@ -128,6 +128,9 @@ enum patch_pass {
 	PATCH_SPAN_END, /* not counted */
 	/* likewise: of all gates, the ends of calls that entered here, or deeper, are missed */
 	PATCH_SPAN_LEAVE,
+	/* likewise without a gate: the time from one place to another, in one thread */
+	PATCH_SPAN_FROM, /* each pass counts */
+	PATCH_SPAN_TO,	 /* not counted */
 };
 
 /* The copies of all counters with owners, of a process and of the children that it forks. */
@@ -177,7 +180,7 @@ struct patch_counter {
 	uint32_t span; /* offset of the gate's struct patch_span in a copy; LEAVE: of the first, */
 	uint32_t nr_spans; /* of so many */
 	uint64_t id_at; /* of a word with the offset of a thread's id in its data; 0: not known */
-	uint64_t slow;	/* END: of the gate's struct patch_slow */
+	uint64_t slow;	/* END, TO: of the gate's struct patch_slow */
 };
 
 /*
@@ -189,8 +192,8 @@ bool patch_stub(struct patch_owners *owners, const struct patch_counter *counter
 		struct code_area *area);
 
 /*
- * Likewise code that notes a call which is the longest of its thread, or slow; for PATCH_SPAN_END,
- * and where there are spans.
+ * Likewise code that notes a call which is the longest of its thread, or slow; for PATCH_SPAN_END
+ * and PATCH_SPAN_TO, where there are spans.
  */
 bool patch_slow_stub(struct patch_owners *owners, const struct patch_counter *counter,
 		     struct code_area *area);

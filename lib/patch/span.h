@@ -4,6 +4,9 @@
  * in its copy of the counters (owners.h), without a lock. Recursion is part of the outermost call.
  * A call whose end no probe sees, as its frames are left by longjmp() or with their thread, has
  * begun and adds to nothing else. Of slow calls all threads keep when each was, in a ring.
+ *
+ * A span may also be the time from one place to another, in one thread: then it begins anew where
+ * the first is passed again.
  */
 #ifndef PROFC_PATCH_SPAN_H
 #define PROFC_PATCH_SPAN_H
@@ -16,10 +19,14 @@
 /* Lengths in cycles: each below 16 by itself, then eight for each power of two. */
 #define PATCH_SPAN_LENGTHS 496
 
+/* From one place to another: above all stack pointers, as it ends wherever the thread is then. */
+#define PATCH_SPAN_ANYWHERE UINT64_MAX
+
 /* The calls of one thread. Times are those of the processor's clock. */
 struct patch_span {
 	uint64_t nr_begun;
-	uint64_t place;		/* the stack pointer at the entry of the call; 0: there is none */
+	uint64_t place;		/* the stack pointer at the entry of the call, or
+				   PATCH_SPAN_ANYWHERE; 0: there is none */
 	uint64_t begin;		/* of that call, or of the last one */
 	uint64_t length;	/* of the last call that has ended */
 	uint64_t total;		/* of the lengths of calls that have ended, */

@@ -84,9 +84,34 @@ static void put_claimed_number(struct maker *maker, const struct patch_counter *
  * one further down, or here, that was left on a way without a probe. The signal handlers that
  * interrupt this have calls of their own before `place` is set, and none after that.
  */
+static void put_begin_of_call(struct maker *maker)
+{
+	size_t inside;
+
+	put_at(maker, "\x48\x39\x48", AT(place)); /* cmp %rcx,place(%rax) */
+	inside = put_short_jump(maker, JA);
+	put_at(maker, "\x48\xff\x40", AT(nr_begun)); /* incq nr_begun(%rax) */
+	put_at(maker, "\x48\x89\x48", AT(place));    /* mov %rcx,place(%rax) */
+	put_time(maker);
+	put_at(maker, "\x48\x89\x41", AT(begin)); /* mov %rax,begin(%rcx) */
+	jump_to_here(maker, inside);
+}
+
+/* A signal handler may end what has a `place`: so that comes last. */
+static void put_begin_anywhere(struct maker *maker)
+{
+	const int32_t anywhere = -1;
+
+	put_at(maker, "\x48\xff\x40", AT(nr_begun)); /* incq nr_begun(%rax) */
+	put_time(maker);
+	put_at(maker, "\x48\x89\x41", AT(begin)); /* mov %rax,begin(%rcx) */
+	put_at(maker, "\x48\xc7\x41", AT(place)); /* movq $anywhere,place(%rcx) */
+	put(maker, &anywhere, sizeof(anywhere));
+}
+
 void maker_put_span_begin(struct maker *maker, const struct patch_counter *counter)
 {
-	size_t without, inside;
+	size_t without;
 
 	maker_put_push(maker, PUSHED);
 	put_claimed_number(maker, counter, &without);
@@ -95,14 +120,11 @@ void maker_put_span_begin(struct maker *maker, const struct patch_counter *count
 	put(maker, "\x48\x01\x88", 3);	   /* add %rcx,offset(%rax) */
 	put(maker, &counter->offset, sizeof(counter->offset));
 	put_find_span(maker, counter);
-	put_at(maker, "\x48\x39\x48", AT(place)); /* cmp %rcx,place(%rax) */
-	inside = put_short_jump(maker, JA);
-	put_at(maker, "\x48\xff\x40", AT(nr_begun)); /* incq nr_begun(%rax) */
-	put_at(maker, "\x48\x89\x48", AT(place));    /* mov %rcx,place(%rax) */
-	put_time(maker);
-	put_at(maker, "\x48\x89\x41", AT(begin)); /* mov %rax,begin(%rcx) */
+	if (counter->pass == PATCH_SPAN_FROM)
+		put_begin_anywhere(maker);
+	else
+		put_begin_of_call(maker);
 	jump_to_here(maker, without);
-	jump_to_here(maker, inside);
 	maker_put_pop(maker, PUSHED);
 }
 
@@ -161,6 +183,20 @@ static void put_notable(struct maker *maker, const struct patch_counter *counter
 	jump_to_here(maker, quick);
 }
 
+/* Is there nothing that ends here? The span is in rax, rcx is the stack pointer, and rdx is lost.
+ */
+static size_t put_unless_ends(struct maker *maker, enum patch_pass pass)
+{
+	put_at(maker, "\x48\x8b\x50", AT(place)); /* mov place(%rax),%rdx */
+	if (pass == PATCH_SPAN_TO) {
+		put(maker, "\x48\x85\xd2", 3); /* test %rdx,%rdx */
+		return put_long_jump(maker, JE);
+	}
+	put(maker, "\x48\xff\xca", 3); /* dec %rdx: nothing is above no place */
+	put(maker, "\x48\x39\xca", 3); /* cmp %rcx,%rdx */
+	return put_long_jump(maker, JAE);
+}
+
 /* `place` is cleared last: until then calls of signal handlers are part of this one. */
 void maker_put_span_end(struct maker *maker, const struct patch_counter *counter)
 {
@@ -173,10 +209,7 @@ void maker_put_span_end(struct maker *maker, const struct patch_counter *counter
 	without = put_long_jump(maker, JB);
 	put_find_copy(maker, counter);
 	put_find_span(maker, counter);
-	put_at(maker, "\x48\x8b\x50", AT(place)); /* mov place(%rax),%rdx */
-	put(maker, "\x48\xff\xca", 3);		  /* dec %rdx: nothing is above no place */
-	put(maker, "\x48\x39\xca", 3);		  /* cmp %rcx,%rdx */
-	further = put_long_jump(maker, JAE);
+	further = put_unless_ends(maker, counter->pass);
 	put_time(maker);
 	put_at(maker, "\x48\x2b\x41", AT(begin)); /* sub begin(%rcx),%rax */
 	forward = put_short_jump(maker, JAE);

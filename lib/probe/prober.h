@@ -47,6 +47,9 @@ struct prober_options {
 	bool has_span;	   /* or calls of the gates themselves are timed; never with has_gate */
 	/* By number of the gate: its calls that take as long are slow; 0: the longest of them. */
 	uint64_t slow_ns[PATCH_SPANS_MAX];
+	/* Likewise, of two functions: what users call the time between them; NULL: it is one.
+	   Borrowed. */
+	const char *pairs[PATCH_SPANS_MAX];
 	struct heap_options heap; /* set if allocations are wanted */
 };
 

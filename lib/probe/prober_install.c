@@ -147,6 +147,10 @@ static enum patch_pass pass_wanted(const struct prober *prober, const struct wan
 		return passes->exit;
 	case WANTED_GATE_NOTICE:
 		return passes->notice;
+	case WANTED_SPAN_FROM:
+		return PATCH_SPAN_FROM;
+	case WANTED_SPAN_TO:
+		return PATCH_SPAN_TO;
 	}
 	return place->is_gate_entry ? passes->entry : passes->other;
 }

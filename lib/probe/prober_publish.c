@@ -159,13 +159,14 @@ static void add_refusal(struct publishing *publishing, const struct probed_proce
 						      .reason = profile_intern(profile, reason)});
 }
 
-/* The function that is timed, or the first of several with its name. */
+/* The function that is timed, or from which on time is; the first of several with its name. */
 static const struct counted_place *timed_place(const struct probed *probed, uint32_t index)
 {
 	for (size_t i = 0; i < probed->nr_places; i++) {
 		const struct wanted_place *wanted = probed->places[i].wanted;
 
-		if ((wanted->kind == WANTED_GATE_ENTRY || wanted->is_gate_entry) &&
+		if ((wanted->kind == WANTED_GATE_ENTRY || wanted->kind == WANTED_SPAN_FROM ||
+		     wanted->is_gate_entry) &&
 		    wanted->gate == index)
 			return &probed->places[i];
 	}
@@ -177,6 +178,7 @@ static bool add_span(struct publishing *publishing, const struct probed_process 
 		     const struct counted_place *place)
 {
 	struct profile *profile = publishing->profile;
+	const char *pair = publishing->prober->options.pairs[timed->index];
 	struct profile_span row = {
 		.process = process->serial,
 		.from_ns = probed->is_from_start ? profile->processes[process->serial].start_ns
@@ -188,6 +190,7 @@ static bool add_span(struct publishing *publishing, const struct probed_process 
 		return true;
 	if (!frame_of(publishing, place->file, place->wanted->address, true, &row.where))
 		return false;
+	row.pair = profile_intern(profile, pair ? pair : "");
 	timed->row = profile_add_span(profile, &row);
 	return true;
 }

@@ -305,6 +305,24 @@ static void note_gate(struct wanted_place *place, const struct wanted_place *oth
 	place->gate = other->gate;
 }
 
+static bool is_of_pair(const struct wanted_place *place)
+{
+	return place->kind == WANTED_SPAN_FROM || place->kind == WANTED_SPAN_TO;
+}
+
+/* Code has one probe, which does one thing. */
+static void check_pair(struct wanted *wanted, const struct wanted_place *place,
+		       const struct wanted_place *other)
+{
+	if ((!is_of_pair(place) && !is_of_pair(other)) || wanted->gate_refusal ||
+	    (place->kind == other->kind && place->gate == other->gate))
+		return;
+	wanted->gate_refusal =
+		xasprintf("the time from or to %s cannot be measured: the function is also %s",
+			  is_of_pair(place) ? place->name : other->name,
+			  wanted_is_counted(place) ? "counted" : "another one that was asked for");
+}
+
 void wanted_sort(struct wanted *wanted)
 {
 	size_t nr = 0;
@@ -321,6 +339,7 @@ void wanted_sort(struct wanted *wanted)
 			continue;
 		}
 		note_gate(last, &wanted->places[i]);
+		check_pair(wanted, last, &wanted->places[i]);
 		release_place(&wanted->places[i]);
 	}
 	wanted->nr_places = nr;

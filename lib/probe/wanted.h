@@ -33,6 +33,10 @@ enum wanted_kind {
 	WANTED_GATE_PART, /* a separate part of the gate's code, where no call enters it */
 	WANTED_GATE_EXIT,
 	WANTED_GATE_NOTICE, /* a function's entry, by which frames of the gate may have gone */
+	/* The function at `address` is the first, or the second, of a pair between which time
+	   is measured: its calls are not counted. */
+	WANTED_SPAN_FROM,
+	WANTED_SPAN_TO,
 };
 
 /* More of a WANTED_HEAP or WANTED_HEAP_WORD. */
@@ -84,7 +88,7 @@ struct wanted {
 	size_t nr_refusals, cap_refusals;
 	struct patch_gate_part *gate_parts; /* set by wanted_watch_gates(), if there are ways out */
 	size_t nr_gate_parts;
-	char *gate_refusal; /* for the user: why it is no gate; or NULL */
+	char *gate_refusal; /* for the user: why it is no gate, or no pair; or NULL */
 };
 
 /* Make room for so many more places. */
@@ -128,7 +132,10 @@ bool wanted_is_counted(const struct wanted_place *place);
 bool wanted_is_told(const struct wanted_place *place, enum patch_outcome outcome);
 /* Will any code be overwritten? */
 bool wanted_has_probes(const struct wanted *wanted);
-/* Sort by address, each once; of places at the same address the first in enum wanted_kind stays. */
+/*
+ * Sort by address, each once; of places at the same address the first in enum wanted_kind stays. A
+ * function of a pair is nothing else: else gate_refusal says so.
+ */
 void wanted_sort(struct wanted *wanted);
 /* The starts are not needed any more. */
 void wanted_forget_starts(struct wanted *wanted);

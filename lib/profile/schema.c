@@ -339,6 +339,7 @@ static const struct schema_column spans[] = {
 	ROW("process", profile_span, process, RECORD_PROCESSES),
 	ROW("place", profile_span, where, RECORD_FRAMES),
 	TIME("from", profile_span, from_ns),
+	TEXT("pair", profile_span, pair),
 };
 
 static const struct schema_column span_sums[] = {

@@ -17,7 +17,10 @@ const char *profile_span_name(const struct profile *profile, const struct profil
 {
 	struct frame_symbols chain = {0};
 	struct function_id function;
+	const char *pair = profile_str(profile, span->pair);
 
+	if (*pair)
+		return pair;
 	if (span->where.v < profile->symbols.nr_frames)
 		chain = profile->symbols.frames[span->where.v];
 	if (!chain.nr)

@@ -2,7 +2,6 @@
 #include "profile/span_limit.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,4 +45,31 @@ void span_limit_release(struct span_limit *limit)
 {
 	free(limit->function);
 	limit->function = NULL;
+}
+
+/* NULL: there is none between two names. */
+static const char *find_colon(const char *function)
+{
+	const char *colon = strchr(function, ':');
+
+	while (colon && colon[1] == ':')
+		colon = strchr(colon + strspn(colon, ":"), ':');
+	return colon && colon != function && colon[1] ? colon : NULL;
+}
+
+bool span_is_pair(const char *function)
+{
+	return find_colon(function);
+}
+
+bool span_pair_read(const char *function, char **first, char **second)
+{
+	const char *colon = find_colon(function);
+
+	*first = *second = NULL;
+	if (!colon)
+		return false;
+	*first = xstrndup(function, (size_t)(colon - function));
+	*second = xstrdup(colon + 1);
+	return true;
 }

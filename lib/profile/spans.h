@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/strtab.h"
 #include "stack/stack.h"
 
 struct profile;
@@ -15,11 +16,12 @@ struct profile;
  * samples, which come now and then: those of a function add up.
  */
 
-/* A function whose calls are timed. */
+/* A function that is timed, call by call; or two, and the time from the first to the second. */
 struct profile_span {
 	uint32_t process;      /* row of profile.processes */
-	struct frame_id where; /* its first instruction */
+	struct frame_id where; /* the first instruction of the function, or of the first of two */
 	uint64_t from_ns;
+	struct str_id pair; /* what users call the two, "FUNC:FUNC"; "": it is one */
 };
 
 /* Its calls since the row before, up to to_ns. */

@@ -247,16 +247,22 @@ static void add_row(struct table *table, const struct profile *profile, const st
 static void print_note(const struct all_calls *all, const struct view *view, struct sink *sink)
 {
 	struct buf note = {0};
+	bool has_pair = false;
 	uint64_t nr = 0;
 
-	for (size_t i = 0; i < all->nr; i++)
+	for (size_t i = 0; i < all->nr; i++) {
 		nr += nr_without_end(&all->at[i]);
+		has_pair |= nr_without_end(&all->at[i]) && all->at[i].span->pair.v;
+	}
 	if (nr) {
 		append_count(&note, nr);
 		buf_append_str(&note, nr == 1 ? " call was not seen to end: it was"
 					      : " calls were not seen to end: they were");
 		buf_append_str(&note, " left by an exception or longjmp(), or with the thread, or "
 				      "went on at the end of the recording");
+		if (has_pair)
+			buf_append_str(&note,
+				       ", or the first function of a pair was entered again");
 		sink_str(sink, "\n");
 		paragraph_print(view, "note: ", buf_str(&note), sink);
 	}

@@ -22,10 +22,10 @@ def spans_of(recording):
 
 @unittest.skipUnless(platform.machine() == "x86_64", "calls are timed on x86-64 only")
 class Spans(LiveCase):
-    def record(self, *words, options=()):
+    def record(self, *words, spans="handle_request", options=()):
         program = build(*PROGRAM)
         recording = record(
-            self.directory, [program, *map(str, words)], "--spans", "handle_request", *options
+            self.directory, [program, *map(str, words)], "--spans", spans, *options
         )
         (row,) = spans_of(recording)
         counters = json.loads(recording.info("--json"))["counters"]
@@ -86,6 +86,61 @@ class Spans(LiveCase):
         said, row = self.record("ends", 4, 500)
         self.assert_times(said, row)
         self.assertEqual(row["not_ended"], 4)
+
+    def test_from_one_function_to_another(self):
+        pair = "begin_request:end_request"
+        for threads in (1, 8):
+            with self.subTest(threads=threads):
+                said, row = self.record("pairs", threads, 40000 // threads, spans=pair)
+                self.assertEqual(row["function"], pair)
+                self.assertEqual(said["ended"], 35000)
+                self.assert_times(said, row)
+                self.assertEqual(row["not_ended"], 5000)
+
+    def test_a_pair_beside_a_function(self):
+        recording = record(
+            self.directory, [build(*PROGRAM), "pairs", "2", "4000"],
+            "--spans", "begin_request:end_request>150us", "--spans", "handle_request",
+        )
+        rows = {row["function"]: row for row in spans_of(recording)}
+        pair, calls = rows["begin_request:end_request"], rows["handle_request"]
+        self.assertEqual((pair["calls"], pair["not_ended"]), (7000, 1000))
+        self.assertEqual((calls["calls"], calls["not_ended"]), (8000, 0))
+        self.assertTrue(all(call["length_ns"] >= 150_000 for call in pair["slow"]))
+        slow = profc("report", "-i", recording.path, "--slow", "begin_request:end_request>150us").stdout
+        self.assertIn("of 7,000 calls took 150", slow)
+        text = profc("report", "-i", recording.path, "--spans", "--width", "150").stdout
+        self.assertIn("1,000 calls were not seen to end", " ".join(text.split()))
+        self.assertIn("or the first function of a pair was entered again", " ".join(text.split()))
+
+    def test_pairs_that_cannot_be(self):
+        program = build(*PROGRAM)
+        for spans, words in (
+            (["end_request:end_request"], "'end_request:end_request' are not two functions"),
+            (["begin_request:end_request", "end_request"], "'end_request' is given twice"),
+            (["run", "run"], "'run' is given twice"),
+        ):
+            options = [word for name in spans for word in ("--spans", name)]
+            failed = profc("record", "-o", self.path("no.data"), *options, "--", program, "pairs", "1", "9", status=2)
+            self.assertIn(words, failed.stderr)
+        for options, words, timed in (
+            # It may be in a file that comes later.
+            (
+                ["--spans", "begin_request:end_reques"],
+                "no function is named 'end_reques'\nhint: did you mean 'end_request'?",
+                [(0, 9)],
+            ),
+            (
+                ["--spans", "begin_request:end_request", "--count", "^end_request$"],
+                "the function is also counted",
+                [],
+            ),
+        ):
+            recording = record(self.directory, [program, "pairs", "1", "9"], *options)
+            self.assertIn(words, recording.stderr)
+            shown = profc("report", "-i", recording.path, "--spans", "--json", status=None).stdout
+            rows = json.loads(shown)["spans"] if shown else []
+            self.assertEqual([(row["calls"], row["not_ended"]) for row in rows], timed)
 
     def test_several_functions(self):
         program = build(*PROGRAM)

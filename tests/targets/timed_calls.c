@@ -8,7 +8,8 @@
  *
  * WAY is one of: mixed (most calls are short, few long), recursion, jumps (every other call is left
  * by longjmp()), ends (each thread ends within its last call), short (nothing but calls), parts
- * (as mixed, but each calls look_up() twice).
+ * (as mixed, but each calls look_up() twice), pairs (as mixed, each between begin_request() and
+ * end_request(), but of eight one has no end).
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -106,11 +107,40 @@ static void note(struct thread *thread, uint64_t begin, uint64_t end)
 	thread->longest_begin = begin;
 }
 
+__attribute__((noinline, noclone)) void begin_request(uint64_t key)
+{
+	settings.sink += key;
+}
+
+__attribute__((noinline, noclone)) void end_request(uint64_t key)
+{
+	settings.sink -= key;
+}
+
+static void run_pairs(struct thread *thread)
+{
+	for (uint64_t i = 0; i < settings.nr_calls; i++) {
+		uint64_t begin = now();
+
+		thread->nr_calls++;
+		begin_request(i);
+		handle_request(thread, 0);
+		if (i % 8 == 7)
+			continue;
+		end_request(i);
+		note(thread, begin, now());
+	}
+}
+
 static void *run(void *context)
 {
 	struct thread *thread = context;
 
 	thread->tid = gettid();
+	if (strcmp(settings.way, "pairs") == 0) {
+		run_pairs(thread);
+		return NULL;
+	}
 	for (uint64_t i = 0; i < settings.nr_calls; i++) {
 		uint64_t begin;
 		int depth = strcmp(settings.way, "recursion") == 0 ? (int)(i % 4) : 0;

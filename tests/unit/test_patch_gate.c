@@ -347,7 +347,7 @@ static void write_all(bool is_new)
 	}
 }
 
-enum kind { SHARED, OWNED, TIMED };
+enum kind { SHARED, OWNED, TIMED, PAIR };
 
 static void set_up(enum kind kind)
 {
@@ -374,6 +374,11 @@ static void set_up(enum kind kind)
 	branches_sort(bench.branches);
 	if (bench.is_owned)
 		add_stub();
+	if (kind == PAIR) {
+		add_entry(g_gate, PATCH_SPAN_FROM, 1);
+		add_entry(g_leaf, PATCH_SPAN_TO, 0);
+		return;
+	}
 	add_entry(g_leaf, bench.is_timed ? PATCH_SPAN_LEAVE : PATCH_COUNT_WITHIN, 0);
 	add_entry(g_gate, bench.is_timed ? PATCH_SPAN_BEGIN : PATCH_ENTER, 1);
 	add_exits();
@@ -550,6 +555,71 @@ TEST(span, times_each_outermost_call)
 	assert_int_equal(calls(MISSED), 0);
 	assert_true(span->longest > 0 && span->longest <= span->total);
 	assert_true(span->longest_tid != 0 && span->longest_tid <= UINT32_MAX);
+	tear_down();
+}
+
+/* From the gate's entry to the next call of leaf, wherever that is made. */
+TEST(span, is_from_one_function_to_another)
+{
+	const uint64_t begun[WAYS] = {1, 1, 2, 1, 1};
+	struct patch_span *span;
+	struct regs outside;
+	uint64_t sum = 0;
+
+	set_up(PAIR);
+	span = span_of(NR_SHARDS);
+	outside = regs_of(g_other, 0);
+	write_all(true);
+	gate_call(&outside);
+	assert_int_equal(span->nr_begun, 0);
+	assert_int_equal(nr_ended(span), 0);
+	for (uint64_t way = 0; way < WAYS; way++) {
+		struct regs plain = regs_of(g_gate, way), timed = plain;
+		uint64_t begin = clock_now();
+
+		gate_call(&timed);
+		sum += begun[way];
+		assert_int_equal(span->nr_begun, sum);
+		assert_int_equal(nr_ended(span), sum);
+		assert_int_equal(span->place, 0);
+		assert_true(span->begin > begin && span->length < clock_now() - begin);
+		gate_call(&outside);
+		write_all(false);
+		gate_call(&plain);
+		write_all(true);
+		assert_memory_equal(&plain, &timed, sizeof(plain));
+	}
+	assert_int_equal(nr_ended(span), sum);
+	assert_int_equal(calls(1), sum);
+	tear_down();
+}
+
+TEST(span, begins_anew_where_it_began_before)
+{
+	struct patch_span *span;
+	struct regs regs;
+
+	set_up(PAIR);
+	span = span_of(NR_SHARDS);
+	regs = regs_of(g_gate, 0);
+	write_all(true);
+	gate_call(&regs);
+	assert_int_equal(nr_ended(span), 1);
+	/* One that has not ended, long ago and from deeper in the stack. */
+	span->begin = 1;
+	span->place = PATCH_SPAN_ANYWHERE;
+	regs = regs_of(g_gate, 0);
+	gate_call(&regs);
+	assert_int_equal(nr_ended(span), 2);
+	assert_true(span->begin > 1);
+	/* It ends in leaf alone, too, if nothing has begun since. */
+	span->begin = clock_now() - 1000000;
+	span->place = PATCH_SPAN_ANYWHERE;
+	regs = regs_of(g_leaf, 0);
+	gate_call(&regs);
+	assert_int_equal(nr_ended(span), 3);
+	assert_true(span->length >= 1000000);
+	assert_int_equal(span->place, 0);
 	tear_down();
 }
 
@@ -810,6 +880,8 @@ TEST(span, can_be_removed_at_each_instruction)
 {
 	/* The entry, leaf, a way out, and the stub. */
 	assert_true(remove_at_each_instruction(TIMED) > (size_t)4 * 20 * WAYS);
+	/* Two entries, and the stub of each. */
+	assert_true(remove_at_each_instruction(PAIR) > (size_t)4 * 20 * WAYS);
 }
 
 #else
