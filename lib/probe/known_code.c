@@ -62,3 +62,12 @@ void known_code_free(struct known_code *code)
 	free(code->callees);
 	free(code);
 }
+
+bool known_code_is_unbound(const struct elf_image *image, uint64_t address, uint64_t bias,
+			   uint64_t word)
+{
+	uint64_t in_file;
+
+	return elf_image_read(image, address, &in_file, sizeof(in_file)) == sizeof(in_file) &&
+	       (word == in_file || word == in_file + bias);
+}

@@ -2,6 +2,7 @@
 #ifndef PROFC_PROBE_KNOWN_CODE_H
 #define PROFC_PROBE_KNOWN_CODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,5 +28,14 @@ struct known_code {
 struct known_code *known_code_read(const struct elf_image *image, uint64_t address,
 				   uint64_t nr_bytes);
 void known_code_free(struct known_code *code); /* NULL does nothing */
+
+/*
+ * Does a word at an ELF virtual address still have what the file has there, relocated by `bias` or
+ * not? A word that an entry of the PLT jumps through leads to the dynamic linker until it is bound,
+ * at the first call: on x86-64 by a second half of that entry, on aarch64 by code that all entries
+ * have in common.
+ */
+bool known_code_is_unbound(const struct elf_image *image, uint64_t address, uint64_t bias,
+			   uint64_t word);
 
 #endif

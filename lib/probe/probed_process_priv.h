@@ -27,6 +27,7 @@ struct counted_place {
 	struct prober_file *file;
 	uint64_t callee; /* of a call: its address in the process; 0: not known */
 	uint64_t word;	 /* of a call through a word: the word's address; 0: there is none */
+	uint64_t entry;	 /* of the PLT, where that jumps through the word; 0: there is none */
 	enum patch_outcome outcome;
 	uint32_t counter;
 	uint64_t base;	/* of the counter, when counting began or was resumed */

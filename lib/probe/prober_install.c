@@ -389,18 +389,36 @@ static uint64_t plt_word(struct target_memory *memory, uint64_t address)
 		       : 0;
 }
 
-/* The callee, as far as it is known before the first call. */
-static void note_callee(struct counted_place *place, uint64_t address, bool is_word,
+/* A word that is not bound yet leads to no function: its entry in the PLT has the callee's name. */
+static void read_callee(const struct probed_process *process, struct counted_place *place,
 			struct target_memory *memory)
 {
-	place->word = is_word ? address : plt_word(memory, address);
-	place->callee = is_word ? 0 : address;
-	if (place->word)
-		target_memory_word(memory, place->word, &place->callee);
+	const struct prober_mapping *mapping =
+		place->entry ? prober_mapping_at(process, place->entry) : NULL;
+	uint64_t callee;
+
+	if (!target_memory_word(memory, place->word, &callee))
+		return;
+	place->callee =
+		mapping && known_code_is_unbound(mapping->file->image, place->word - mapping->bias,
+						 mapping->bias, callee)
+			? place->entry
+			: callee;
 }
 
-static void note_outcomes(struct gathered *gathered, const struct installation *installation,
-			  struct target_memory *memory)
+/* The callee, as far as it is known before the first call. */
+static void note_callee(const struct probed_process *process, struct counted_place *place,
+			uint64_t address, bool is_word, struct target_memory *memory)
+{
+	place->word = is_word ? address : plt_word(memory, address);
+	place->entry = place->word && !is_word ? address : 0;
+	place->callee = is_word ? 0 : address;
+	if (place->word)
+		read_callee(process, place, memory);
+}
+
+static void note_outcomes(const struct probed_process *process, struct gathered *gathered,
+			  const struct installation *installation, struct target_memory *memory)
 {
 	for (size_t i = 0; i < gathered->nr; i++) {
 		const struct probe_request *request = &gathered->requests[i];
@@ -414,7 +432,7 @@ static void note_outcomes(struct gathered *gathered, const struct installation *
 				    installation_is_in_sled(installation, request->counter);
 		if (request->is_call && request->outcome == PATCH_OK &&
 		    installation_callee(installation, request->counter, &callee, &is_word))
-			note_callee(place, callee, is_word, memory);
+			note_callee(process, place, callee, is_word, memory);
 	}
 }
 
@@ -585,7 +603,7 @@ static int install(struct prober *prober, struct probed_process *process,
 		return status;
 	}
 	make_places(gathered);
-	note_outcomes(gathered, installation, access->memory);
+	note_outcomes(process, gathered, installation, access->memory);
 	name_refused(prober, gathered);
 	keep(prober, process, gathered, installation, &cost, access->is_stopped, counting);
 	return 0;
@@ -610,10 +628,9 @@ void prober_read_callee(struct prober *prober, const struct probed_process *proc
 {
 	cleanup_target_memory struct target_memory *memory =
 		process->is_gone ? NULL : target_memory_open(process->pid, &prober->backings);
-	uint64_t callee;
 
-	if (memory && target_memory_word(memory, place->word, &callee))
-		place->callee = callee;
+	if (memory)
+		read_callee(process, place, memory);
 }
 
 void prober_read_callees(struct prober *prober, struct probed_process *process)
