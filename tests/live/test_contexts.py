@@ -13,6 +13,7 @@ from profc import attach, profc, record
 from targets import Running, build
 
 ROUTES = ("/users/{id}", "/orders", "/health")
+ANSWERS = ("answer_users", "answer_orders", "answer_health")
 OWN = ("publishes_contexts", "-O2", "-g", "-rdynamic")
 IN_PLUGIN = ("publishes_contexts", "-O2", "-g", "-DIN_PLUGIN")
 PLUGIN = ("thread_context_plugin", "-O2", "-g", "-shared", "-fPIC")
@@ -95,6 +96,24 @@ class Contexts(LiveCase):
                 library = build(*PLUGIN, *flags)
                 recording = record(self.directory, [build(*IN_PLUGIN), "cpu", "3000", "2", library])
                 self.assertGreater(self.assert_shares(recording), 0.8)
+
+    def check_each_thread(self, *command):
+        """Each thread answers one route in one function: with any other label it is wrong."""
+        recording = record(self.directory, [*command[:1], "apart", "2000", "6", *command[1:]])
+        for route, function in zip(ROUTES, ANSWERS):
+            report = recording.report("-m", "wall", "--label", f"http.route={route}")
+            seen = {row["function"] for row in report["rows"]} & set(ANSWERS)
+            self.assertEqual(seen, {function})
+        self.assertGreaterEqual(self.counters(recording)["context_read"], 6)
+
+    def test_each_thread_has_its_own(self):
+        """However few samples there are."""
+        self.check_each_thread(build(*OWN))
+
+    def test_each_thread_has_its_own_of_a_library(self):
+        for flags in [[], ["-ftls-model=initial-exec"], DESCRIPTORS[platform.machine()]]:
+            with self.subTest(flags=flags):
+                self.check_each_thread(build(*IN_PLUGIN), build(*PLUGIN, *flags))
 
     def test_a_record_that_changes_and_new_keys(self):
         recording = record(self.directory, [build(*OWN), "renamed", "3000", "2"])

@@ -8,6 +8,7 @@
  *	renamed	likewise, with one record, which is changed, and the route also with a key of its own
  *	blocked	requests sleep: 70, 20 and 10 parts
  *	hostile	likewise computes, with records of random bytes in all but the last 10 parts
+ *	apart	each thread answers one route, in a function of its own, and computes and sleeps
  *
  * Prints for each route {"route", "ns"}: by the threads' own clocks, or for how long they slept. Of threads, which are started
  * first, none knows of PLUGIN before it uses it.
@@ -103,6 +104,25 @@ static void attach_rubbish(struct context_record *record, unsigned int *seed)
 	attach(kind == 7 ? (void *)addresses[rand_r(seed) % 5] : record);
 }
 
+/* The function in the stack of a sample says which label it has to have. */
+static void answer_apart(struct totals *own, unsigned int route)
+{
+	do {
+		spend(own, route, MS / 2);
+		nanosleep(&(struct timespec){.tv_nsec = (long)(20 * MS)}, NULL);
+	} while (monotonic_ns() < until_ns);
+}
+
+#define ANSWERS(name, route)                                                                       \
+	NOINLINE void name(struct totals *own)                                                     \
+	{                                                                                          \
+		answer_apart(own, route);                                                          \
+		__asm__ volatile("" ::: "memory"); /* no tail call */                              \
+	}
+ANSWERS(answer_users, 0)
+ANSWERS(answer_orders, 1)
+ANSWERS(answer_health, 2)
+
 static void *answer(void *argument)
 {
 	struct totals *own = argument;
@@ -113,6 +133,15 @@ static void *answer(void *argument)
 	for (unsigned int i = 0; i < NR_ROUTES; i++)
 		fill(&records[i], i);
 	pthread_barrier_wait(&barrier);
+	if (strcmp(how, "apart") == 0) {
+		static void (*const answers[NR_ROUTES])(struct totals *) = {
+			answer_users, answer_orders, answer_health};
+		unsigned int route = (unsigned int)(own - totals) % NR_ROUTES;
+
+		attach(&records[route]);
+		answers[route](own);
+		return NULL;
+	}
 	while (monotonic_ns() < until_ns) {
 		for (unsigned int route = 0; route < NR_ROUTES; route++) {
 			if (is_hostile && route < 2) {
