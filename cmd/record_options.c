@@ -62,7 +62,7 @@ const struct option_row record_option_rows[] = {
 	 .min = 2e9,
 	 .max = 36e11,
 	 .help = "keep the last TIME in memory, and write it to the directory of -o upon a "
-		 "trigger (default frequency then: 49)"},
+		 "trigger (default frequency then: up to 49)"},
 	{.type = OPTION_SIZE,
 	 .name = "keep-size",
 	 .argument = "BYTES",
@@ -91,7 +91,7 @@ const struct option_row record_option_rows[] = {
 	 .min = 1e9,
 	 .max = 36e11,
 	 .help = "push each TIME of the recording, and write no profile (default frequency then: "
-		 "49)"},
+		 "up to 49)"},
 	PUSH_OPTION_ROWS(struct record_options, keep.every.push),
 	{.type = OPTION_LIST,
 	 .name = "push-metrics",
@@ -178,11 +178,20 @@ void record_options_init(struct record_options *options)
 	};
 }
 
+/*
+ * All of a recorder is to use less than half a percent of one CPU, of which some hundredths are of
+ * the thread that looks for triggers.
+ */
+#define MAX_COST_PERCENT 0.45
+
 void record_options_settle(struct record_options *options)
 {
-	if (!options->frequency_hz)
-		options->frequency_hz =
-			options->keep.span_ns || options->keep.every.span_ns ? 49 : 500;
+	bool is_always_on = options->keep.span_ns || options->keep.every.span_ns;
+
+	if (options->frequency_hz)
+		return; /* it is kept as it was asked for */
+	options->frequency_hz = is_always_on ? 49 : 500;
+	options->keep.max_cost_percent = is_always_on ? MAX_COST_PERCENT : 0;
 }
 
 int record_options_check_words(const struct record_options *options, char *const *words,

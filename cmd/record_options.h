@@ -48,7 +48,8 @@ struct keep_options {
 	uint64_t span_ns;   /* to keep; 0: there is none */
 	uint64_t max_bytes; /* of that; 0: the default */
 	struct option_list triggers;
-	uint64_t limit; /* files; 0: the default */
+	uint64_t limit;		 /* files; 0: the default */
+	double max_cost_percent; /* of one CPU; 0: any; see record_options_settle() */
 	struct every_options every;
 };
 

@@ -85,6 +85,12 @@ struct keep_realtime {
 	uint64_t ended_ns; /* when the recording has ended */
 };
 
+/* Where the recorder says what happens, and what it has said. */
+struct keep_saying {
+	bool clears_line, tells_manager;
+	bool has_said_cost;
+};
+
 struct keep {
 	const struct record_options *options;
 	struct keep_directory directory;
@@ -95,7 +101,7 @@ struct keep {
 	struct symbol_options symbols;
 	bool has_names;			 /* shall be looked for */
 	const struct counting *counting; /* borrowed; NULL: nothing is counted */
-	bool clears_line, tells_manager;
+	struct keep_saying saying;
 	struct recording_writer *writer; /* owned, as are the files */
 	struct kept_files *files;	 /* in which names were found */
 	struct keep_dump pending, writing;
@@ -257,7 +263,7 @@ static void say_how_to_ask(const struct keep *keep)
 {
 	struct buf span = {0};
 
-	if (!keep->history || keep->socket.listener < 0 || !keep->clears_line ||
+	if (!keep->history || keep->socket.listener < 0 || !keep->saying.clears_line ||
 	    !may_show_progress())
 		return;
 	append_weight(&span, METRIC_WALL, keep->options->keep.span_ns);
@@ -273,8 +279,8 @@ void keep_begin(struct keep *keep, const struct symbol_options *symbols,
 	keep->symbols = *symbols;
 	keep->symbols.kept = keep->files;
 	keep->counting = counting;
-	keep->clears_line = clears_line;
-	keep->tells_manager = tells_manager;
+	keep->saying.clears_line = clears_line;
+	keep->saying.tells_manager = tells_manager;
 	recording_push_begin(keep->push, keep->writer, &keep->symbols, clears_line);
 	keep->realtime.epoch_ns = epoch_ns();
 	say_how_to_ask(keep);
@@ -354,7 +360,7 @@ uint64_t keep_base_ns(const struct keep *keep)
 
 static void clear_line(const struct keep *keep)
 {
-	if (keep->clears_line && may_show_progress())
+	if (keep->saying.clears_line && may_show_progress())
 		print_progress("%s", "");
 }
 
@@ -400,7 +406,7 @@ static void write_dump(struct keep *keep, struct keep_dump *dump)
 		answer(dump, "failed", err.what);
 	} else {
 		atomic_fetch_add(&keep->nr_written, 1);
-		if (keep->tells_manager)
+		if (keep->saying.tells_manager)
 			service_notify_state(atomic_load(&keep->is_waiting),
 					     "; %u written, the last by %s: %s",
 					     atomic_load(&keep->nr_written), dump->text, path);
@@ -554,12 +560,24 @@ static void note_jump(struct keep *keep, struct sampler *sampler)
 	print_note("%s: names of profiles have the new time", text);
 }
 
+/* Once. */
+static void note_cost(struct keep *keep, struct sampler *sampler)
+{
+	if (keep->saying.has_said_cost || !sampler_progress(sampler).lacks_budget)
+		return;
+	keep->saying.has_said_cost = true;
+	clear_line(keep);
+	print_warning("sampling takes more than %g%% of a CPU here even at the lowest rate, 5 Hz",
+		      keep->options->keep.max_cost_percent);
+}
+
 void keep_look(struct keep *keep, struct sampler *sampler)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 	const struct trigger *trigger;
 
 	recording_push_look(keep->push, sampler);
+	note_cost(keep, sampler);
 	if (!keep->history)
 		return;
 	keep_socket_look(&keep->socket);

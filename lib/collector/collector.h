@@ -104,6 +104,12 @@ void collector_run(struct collector *collector,
 		   void (*run)(void *context, struct consumer *consumer), void *context,
 		   _Atomic bool *is_waiting);
 
+/*
+ * The CPU time that its thread has used up to its last rest, to walk stacks and to write what they
+ * add up to. Cuts are not part of it; 0 where it reads allocations. Any thread.
+ */
+uint64_t collector_cpu_ns(const struct collector *collector);
+
 struct collector_progress collector_progress(struct collector *collector);
 
 /*

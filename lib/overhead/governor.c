@@ -27,6 +27,18 @@
 #define FEW	    64
 #define LOOKS_LEAST 0.03
 
+/*
+ * The rate is that at which so much time would be spent as the budget allows: a new program, whose
+ * files are read, lowers it for about so long.
+ */
+#define BUDGET_MEAN_NS (20e9)
+/* Costs differ much between ticks: it is not lowered by those of a moment. */
+#define BUDGET_LEAST_NS (2e9)
+/* No lower than 5 Hz: samples would be too few, and threads that begin to run be found too late. */
+#define BUDGET_PERIOD_NS UINT64_C(200000000)
+/* It does not suffice if it is too low for so long. */
+#define LACKS_AFTER_NS UINT64_C(60000000000)
+
 void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_ppm, uint64_t seed)
 {
 	*governor = (struct governor){
@@ -43,6 +55,23 @@ void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_p
 		.copy_credit_ns = COPIES_SHARE * LOOK_CREDIT_NS,
 		.random = seed,
 	};
+}
+
+void governor_set_budget(struct governor *governor, uint32_t max_ppm)
+{
+	governor->budget = (struct cost_budget){.max_ppm = max_ppm};
+}
+
+uint32_t governor_used_ppm(const struct governor *governor)
+{
+	const struct cost_budget *budget = &governor->budget;
+
+	return budget->time_ns > 0 ? (uint32_t)(1e6 * budget->cpu_ns / budget->time_ns) : 0;
+}
+
+bool governor_lacks_budget(const struct governor *governor)
+{
+	return governor->budget.too_low_ns >= LACKS_AFTER_NS;
 }
 
 void governor_expect(struct governor *governor, uint64_t cost_ns)
@@ -259,18 +288,48 @@ static void settle(struct governor *governor, double others)
 	governor->allowance = between(LEAST_ALLOWANCE, 1 - governor->debt_ns / most_ns, 1);
 }
 
+static void fade(struct cost_budget *budget, double part)
+{
+	budget->cpu_ns *= part;
+	budget->time_ns *= part;
+	budget->nr_ticks *= part;
+}
+
+static void keep_budget(struct governor *governor, const struct governor_load *load)
+{
+	struct cost_budget *budget = &governor->budget;
+	uint64_t most_ns = max_u64(governor->base_period_ns, BUDGET_PERIOD_NS);
+	double wanted_ns;
+
+	if (!budget->max_ppm || !load->own_ns)
+		return;
+	fade(budget, 1 - between(0, (double)load->window_ns / BUDGET_MEAN_NS, 1));
+	budget->cpu_ns += (double)load->own_ns;
+	budget->time_ns += (double)load->window_ns;
+	budget->nr_ticks += (double)load->nr_ticks;
+	if (budget->time_ns < BUDGET_LEAST_NS || budget->nr_ticks < 1)
+		return;
+	wanted_ns = 1e6 * budget->cpu_ns / budget->nr_ticks / budget->max_ppm;
+	budget->period_ns =
+		(uint64_t)between((double)governor->base_period_ns, wanted_ns, (double)most_ns);
+	budget->too_low_ns = wanted_ns > (double)most_ns ? budget->too_low_ns + load->window_ns : 0;
+}
+
 uint64_t governor_update(struct governor *governor, const struct governor_load *load)
 {
 	double former_ns = (double)governor->period_ns;
-	double base_ns = (double)governor->base_period_ns;
 	double lost_part = load->lost_percent / 100.0 / load->nr_cpus;
 	double lost_ns = (double)load->tick_ns * lost_part;
 	double others_ns = (double)(load->nr_ticks * load->tick_ns + load->looks_ns) * lost_part;
-	double looks_share, left, wanted_ns, ticks_share;
+	double looks_share, left, wanted_ns, ticks_share, least_ns;
 
 	governor->lost_ns += others_ns * load->nr_cpus;
-	if (!governor->max_ppm)
+	keep_budget(governor, load);
+	least_ns = (double)max_u64(governor->base_period_ns, governor->budget.period_ns);
+	if (!governor->max_ppm) {
+		governor->period_ns = (uint64_t)least_ns;
 		return governor->period_ns;
+	}
 	settle(governor, others_ns / (double)load->window_ns);
 	adapt_lots(governor);
 	looks_share = 1e6 * (double)load->looks_ns * lost_part / (double)load->window_ns /
@@ -278,7 +337,7 @@ uint64_t governor_update(struct governor *governor, const struct governor_load *
 	left = governor->allowance - between(0, looks_share, LOOKS_SHARE * governor->allowance);
 	wanted_ns = 1e6 * lost_ns / (ticks_share_of(governor, lost_ns) * left * governor->max_ppm);
 	wanted_ns = between(former_ns / 2, wanted_ns, former_ns * 2);
-	wanted_ns = between(base_ns, wanted_ns, (double)governor->max_period_ns);
+	wanted_ns = between(least_ns, wanted_ns, (double)governor->max_period_ns);
 	ticks_share = 1e6 * lost_ns / wanted_ns / governor->max_ppm;
 	governor->period_ns = (uint64_t)wanted_ns;
 	governor->look_rate = look_rate_of(governor, lost_part);

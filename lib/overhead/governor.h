@@ -25,7 +25,23 @@
  * for stops that most ticks would have none; but the governor charges ticks only with the time that
  * fewer of them would save. Stops have the rest. If all together have exceeded the share, the
  * governor allows less until the debt is paid.
+ *
+ * Apart from what threads lose, a recorder that is always on may have a budget: the part of one CPU
+ * that it may use, whether a CPU is idle or not. The longer of the two periods is in use.
  */
+
+/*
+ * The CPU time of profc's own threads, and the ticks, of the last half a minute or so: the longer
+ * ago, the less they count. A tick costs what all of that time is for one of them, so that the
+ * period which keeps the budget is known at once, without trials.
+ */
+struct cost_budget {
+	uint32_t max_ppm; /* of one CPU; 0: no bound */
+	double cpu_ns, time_ns, nr_ticks;
+	uint64_t period_ns;  /* keeps the budget, or is the longest; 0: not known yet */
+	uint64_t too_low_ns; /* for so long the budget has not sufficed for the longest period */
+};
+
 struct governor {
 	uint32_t max_ppm;	 /* 0: never interferes */
 	uint64_t base_period_ns; /* as the user asked for */
@@ -45,6 +61,7 @@ struct governor {
 	double copy_credit_ns;	   /* for copies of stacks: half of that for looks */
 	uint64_t look_credited_ns; /* the time up to which credit was given */
 	double lost_ns;		   /* CPU time that ticks and looks have taken from threads */
+	struct cost_budget budget;
 	uint64_t random;
 };
 
@@ -58,6 +75,12 @@ struct stop_budget {
 
 /* `seed` for the lots. */
 void governor_init(struct governor *governor, uint64_t period_ns, uint32_t max_ppm, uint64_t seed);
+/* Keep the CPU time of profc's own threads below this part of one CPU; 0: no bound. */
+void governor_set_budget(struct governor *governor, uint32_t max_ppm);
+/* The part of one CPU that they use, of late. */
+uint32_t governor_used_ppm(const struct governor *governor);
+/* Has the budget not sufficed for the lowest rate, for a minute or longer? */
+bool governor_lacks_budget(const struct governor *governor);
 /* A stop will cost about so much; without this, the first one decides. 0: unknown. */
 void governor_expect(struct governor *governor, uint64_t cost_ns);
 
@@ -87,6 +110,7 @@ struct governor_load {
 	uint64_t nr_ticks;	   /* in the window */
 	uint64_t tick_ns;	   /* mean CPU time that one tick fewer would save */
 	uint64_t looks_ns;	   /* CPU time of looks at sleeping threads */
+	uint64_t own_ns;	   /* all CPU time of profc's threads; 0: unknown */
 	size_t nr_sleepers;	   /* these threads */
 	unsigned int nr_cpus;	   /* of the machine, or those that we may use */
 	unsigned int lost_percent; /* the part of this CPU time that threads lost: no idle CPU */

@@ -16,6 +16,15 @@ void spending_begin(struct spending *spending, uint64_t now_ns)
 void spending_skip(struct spending *spending, uint64_t now_ns)
 {
 	spending->window_ns = now_ns;
+	spending->own_ns = 0;
+}
+
+uint64_t spending_own_ns(struct spending *spending, uint64_t cpu_ns)
+{
+	uint64_t former_ns = spending->own_ns ? spending->own_ns : cpu_ns;
+
+	spending->own_ns = cpu_ns;
+	return cpu_ns - min_u64(former_ns, cpu_ns);
 }
 
 static uint64_t aside_ns(const struct spending *spending)

@@ -27,6 +27,7 @@ struct spending {
 	uint64_t last_ns;     /* when the last tick began */
 	/* The window in progress. */
 	uint64_t began_ns, window_ns, window_looks_ns, window_ticks;
+	uint64_t own_ns; /* spending_own_ns(); 0: it was not told in this window */
 };
 
 /* The clocks as looks or a tick begin. */
@@ -50,6 +51,12 @@ uint64_t spending_add_looks(struct spending *spending, const struct spending_beg
 
 /* A tick is over: add the time since then, without visits, looks, and reading births and maps. */
 void spending_add_tick(struct spending *spending, const struct spending_begun *begun);
+
+/*
+ * All threads of profc that sample have used so much CPU time; returns what they used since it was
+ * told last, 0 if that was before a pause. Told once a window, before the next one begins.
+ */
+uint64_t spending_own_ns(struct spending *spending, uint64_t cpu_ns);
 
 /* The CPU time that one tick fewer would save, besides its wake-up; 0: no tick has ended. */
 uint64_t spending_tick_ns(const struct spending *spending);

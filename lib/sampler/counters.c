@@ -51,6 +51,13 @@ uint64_t counters_cpu_ns(const struct sampler *sampler)
 	return sum_ns;
 }
 
+static size_t add_rows(struct message_counter *out, size_t nr, const struct message_counter *rows,
+		       size_t nr_rows)
+{
+	memcpy(out + nr, rows, nr_rows * sizeof(*rows));
+	return nr + nr_rows;
+}
+
 size_t counters_read(const struct sampler *sampler, struct message_counter *out)
 {
 	const struct sampling_counts *counts = &sampler->counts;
@@ -94,13 +101,25 @@ size_t counters_read(const struct sampler *sampler, struct message_counter *out)
 		{"events_running_ns", coverage->times.running_ns},
 	};
 
-	static_assert(ARRAY_SIZE(rows) + ARRAY_SIZE(of_events) <= COUNTERS_MAX,
+	const struct cost_budget *budget = &sampler->governor.budget;
+	const struct message_counter of_budget[] = {
+		{"budget_ppm", budget->max_ppm},
+		{"budget_used_ppm", governor_used_ppm(&sampler->governor)},
+		{"budget_hz",
+		 1000 * NS_PER_SEC / max_u64(budget->period_ns, sampler->governor.base_period_ns)},
+		{"budget_lacks", governor_lacks_budget(&sampler->governor)},
+	};
+	size_t nr = 0;
+
+	static_assert(ARRAY_SIZE(rows) + ARRAY_SIZE(of_events) + ARRAY_SIZE(of_budget) <=
+			      COUNTERS_MAX,
 		      "rows for the caller's array");
-	memcpy(out, rows, sizeof(rows));
-	if (!kernel_counters_of_events(sampler->advances.wanted))
-		return ARRAY_SIZE(rows);
-	memcpy(out + ARRAY_SIZE(rows), of_events, sizeof(of_events));
-	return ARRAY_SIZE(rows) + ARRAY_SIZE(of_events);
+	nr = add_rows(out, nr, rows, ARRAY_SIZE(rows));
+	if (kernel_counters_of_events(sampler->advances.wanted))
+		nr = add_rows(out, nr, of_events, ARRAY_SIZE(of_events));
+	if (budget->max_ppm)
+		nr = add_rows(out, nr, of_budget, ARRAY_SIZE(of_budget));
+	return nr;
 }
 
 #define FIRST_PAUSE_NS	 NS_PER_SEC

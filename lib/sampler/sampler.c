@@ -91,6 +91,7 @@ static struct sampler *new_sampler(const struct sampler_options *options, struct
 	clock_alarms_open(&sampler->clocks.alarms);
 	governor_init(&sampler->governor, period_ns, options->max_overhead_ppm,
 		      clock_monotonic_ns());
+	governor_set_budget(&sampler->governor, options->max_cost_ppm);
 	sampler->roster = roster_new(&listener, options->follow_children, options->helper);
 	sampler->advances = (struct advance_reader){.wanted = options->counters,
 						    .opener = &event_opener_of_kernel};
@@ -446,6 +447,8 @@ struct sampler_progress sampler_progress(const struct sampler *sampler)
 		.nr_threads = progress.nr_threads,
 		.nr_blocked = progress.nr_blocked,
 		.elapsed_ns = clock_monotonic_ns() - sampler->session->start_ns,
+		.lacks_budget =
+			atomic_load_explicit(&sampler->session->lacks_budget, memory_order_relaxed),
 	};
 }
 

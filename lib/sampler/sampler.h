@@ -62,6 +62,7 @@ struct sampler_options {
 	void *run_context;
 	uint32_t frequency_hz;
 	uint32_t max_overhead_ppm;	 /* 0: no governor */
+	uint32_t max_cost_ppm;		 /* of one CPU, for the threads that sample; 0: any */
 	uint64_t duration_ns;		 /* 0: until all processes have ended or sampler_stop() */
 	uint64_t delay_ns;		 /* before the first tick */
 	uint64_t max_samples, max_bytes; /* of the file before symbols; 0: no bound */
@@ -174,6 +175,7 @@ struct sampler_progress {
 	uint64_t nr_samples;	       /* approximately */
 	size_t nr_threads, nr_blocked; /* living ones; those that were blocked when last sampled */
 	uint64_t elapsed_ns;
+	bool lacks_budget; /* max_cost_ppm has not sufficed for the lowest rate, for long */
 };
 
 struct sampler_progress sampler_progress(const struct sampler *sampler);

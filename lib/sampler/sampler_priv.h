@@ -117,6 +117,7 @@ struct session {
 	_Atomic bool stop_asked, paused,
 		ends_search; /* ends_search: of memory, if one is under way */
 	_Atomic uint64_t nr_resting;
+	_Atomic bool lacks_budget; /* see sampler_progress */
 };
 
 /* visitors.c: the main loop of visitors: one leads, and samples the threads that are due. */

@@ -640,6 +640,24 @@ static void visit_running(struct visitor *visitor)
 		visit_chosen(visitor, tick->by_cpu[own_cpu]);
 }
 
+/*
+ * When a recording begins, the files of its programs are read; one that goes on with processes that
+ * were recorded just now has the budget from its first tick on.
+ */
+#define BEFORE_BUDGET_NS (10 * NS_PER_SEC)
+
+/* 0: it does not count. */
+static uint64_t own_ns(struct sampler *sampler, uint64_t now_ns)
+{
+	uint64_t from_ns = sampler->session->begun_ns +
+			   (sampler->options.targets.were_recorded ? 0 : BEFORE_BUDGET_NS);
+
+	if (!sampler->options.max_cost_ppm || now_ns < from_ns)
+		return 0;
+	return spending_own_ns(&sampler->spending,
+			       counters_cpu_ns(sampler) + collector_cpu_ns(sampler->collector));
+}
+
 static void govern(struct sampler *sampler, uint64_t now_ns)
 {
 	struct governor_load load = {.nr_cpus = (unsigned int)sampler->session->nr_cpus,
@@ -652,8 +670,11 @@ static void govern(struct sampler *sampler, uint64_t now_ns)
 		return;
 	/* A stop from its own CPU also costs a thread our wake-up there. */
 	wake_up_ns = overhead->beside_ns - min_u64(overhead->away_ns, overhead->beside_ns);
+	load.own_ns = own_ns(sampler, now_ns);
 	spending_load(&sampler->spending, now_ns, wake_up_ns, &load);
 	schedule_set_period(&sampler->schedule, governor_update(&sampler->governor, &load));
+	atomic_store_explicit(&sampler->session->lacks_budget,
+			      governor_lacks_budget(&sampler->governor), memory_order_relaxed);
 }
 
 /*

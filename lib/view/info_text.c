@@ -689,8 +689,8 @@ static void print_marks(struct info *info)
 static bool is_shown_above(const char *name)
 {
 	static const char stacks[] = "stacks_";
-	static const char *const names[] = {"frequency_hz_effective", "probe_functions",
-					    "probe_calls"};
+	static const char *const names[] = {"frequency_hz_effective", "budget_hz",
+					    "probe_functions", "probe_calls"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (strcmp(name, names[i]) == 0)

@@ -81,6 +81,22 @@ static void append_cost(struct buf *out, const struct profile *profile)
 		buf_printf(out, "; the host took %.0f%% of the CPUs", stolen);
 }
 
+/* The rate that the budget of a recorder allows; 0: there is none, or it allows what was asked. */
+static double budget_hz(const struct profile *profile)
+{
+	double hz = counter(profile, "budget_hz") / 1000;
+
+	return hz < GOOD_SHARE * profile->meta.frequency_hz ? hz : 0;
+}
+
+static void append_budget(struct buf *out, const struct profile *profile)
+{
+	buf_printf(out, "profc may use %.2f%% of a CPU", counter(profile, "budget_ppm") / 10000);
+	if (counter(profile, "budget_lacks") > 0)
+		buf_printf(out, ", and used %.2f%% at the lowest rate",
+			   counter(profile, "budget_used_ppm") / 10000);
+}
+
 double stops_cost_ppm(const struct profile *profile)
 {
 	double cpu_ns = (double)profile_total(profile, METRIC_CPU) +
@@ -113,13 +129,18 @@ bool append_rate_achieved(struct buf *out, const struct profile *profile)
 	double in_time = share(counter(profile, "ticks"), counter(profile, "missed_ticks"));
 	double ticks_hz = counter(profile, "frequency_hz_effective") / 1000, ticks_part;
 	bool has_rare_ticks, is_first = true;
-	double hz;
+	double budget = budget_hz(profile), hz;
 
 	if (!rate_is_low(profile, &hz))
 		return false;
 	part_of_ticks(profile, ticks_hz, &ticks_part);
 	buf_printf(out, "sampled at %.0f Hz of %u", hz, meta->frequency_hz);
-	has_rare_ticks = meta->max_overhead_ppm && ticks_part / in_time < GOOD_SHARE;
+	if (budget > 0) {
+		append_reason(out, &is_first, "");
+		append_budget(out, profile);
+	}
+	has_rare_ticks = meta->max_overhead_ppm && ticks_part / in_time < GOOD_SHARE &&
+			 (budget <= 0 || ticks_hz / in_time < GOOD_SHARE * budget);
 	if (has_rare_ticks ||
 	    (meta->max_overhead_ppm && share(stopped, left_out - held_up) < GOOD_SHARE)) {
 		append_reason(out, &is_first, "");

@@ -635,3 +635,129 @@ TEST(histogram, quantiles_are_within_a_step)
 	histogram_add(&histogram, UINT64_MAX);
 	assert_true(histogram_quantile(&histogram, 1) > UINT64_MAX / 8 * 7);
 }
+
+/* A recorder, whose ticks cost so much, and whose collector this part of the time whatever it does.
+ */
+struct recorder {
+	double tick_ns, collector;
+	double cpu_ns, ticks; /* so far */
+};
+
+static void run_recorder(struct recorder *recorder, struct governor *governor, size_t nr_windows)
+{
+	struct governor_load load = {.window_ns = WINDOW_NS, .nr_cpus = 2};
+
+	for (size_t i = 0; i < nr_windows; i++) {
+		double ticks = recorder->ticks + (double)WINDOW_NS / (double)governor->period_ns;
+
+		load.nr_ticks = (uint64_t)ticks - (uint64_t)recorder->ticks;
+		recorder->ticks = ticks;
+		load.own_ns = (uint64_t)(recorder->tick_ns * (double)load.nr_ticks +
+					 recorder->collector * (double)WINDOW_NS);
+		recorder->cpu_ns += (double)load.own_ns;
+		governor_update(governor, &load);
+	}
+}
+
+#define BASE_NS	   UINT64_C(20000000)
+#define NR_WINDOWS 2400 /* ten minutes */
+#define BUDGET_PPM 4500
+
+static struct governor budgeted(uint32_t max_overhead_ppm)
+{
+	struct governor governor;
+
+	governor_init(&governor, BASE_NS, max_overhead_ppm, 7);
+	governor_set_budget(&governor, BUDGET_PPM);
+	return governor;
+}
+
+/* In ten minutes; whether stops have a bound as well or not. */
+TEST(budget, is_kept_by_fewer_ticks)
+{
+	for (uint32_t overhead_ppm = 0; overhead_ppm <= 20000; overhead_ppm += 20000) {
+		struct recorder dear = {.tick_ns = 300000, .collector = 0.001};
+		struct governor governor = budgeted(overhead_ppm);
+
+		run_recorder(&dear, &governor, NR_WINDOWS);
+		assert_in_range(1e6 * dear.cpu_ns / (NR_WINDOWS * WINDOW_NS), 4300, 4620);
+		/* 0.0035 of the time is left for ticks of 300 us. */
+		assert_in_range(governor.period_ns, 84000000, 88000000);
+		assert_in_range(governor_used_ppm(&governor), 4400, 4600);
+		assert_false(governor_lacks_budget(&governor));
+	}
+}
+
+TEST(budget, lets_a_cheap_rate_be)
+{
+	struct recorder cheap = {.tick_ns = 50000, .collector = 0.001};
+	struct governor governor = budgeted(20000);
+
+	run_recorder(&cheap, &governor, NR_WINDOWS);
+	assert_int_equal(governor.period_ns, BASE_NS);
+	assert_in_range(governor_used_ppm(&governor), 3400, 3600);
+}
+
+/* Files of a new program were read, for 300 ms: that is paid, and forgotten after a minute. */
+TEST(budget, a_burst_is_paid_for)
+{
+	const struct governor_load burst = {
+		.window_ns = WINDOW_NS, .nr_cpus = 2, .own_ns = 300000000, .nr_ticks = 4};
+	struct recorder dear = {.tick_ns = 300000};
+	struct governor governor = budgeted(20000);
+	uint64_t before_ns;
+
+	run_recorder(&dear, &governor, NR_WINDOWS);
+	before_ns = governor.period_ns;
+	governor_update(&governor, &burst);
+	assert_in_range(governor.period_ns, 2 * before_ns, 200000000);
+	run_recorder(&dear, &governor, 400);
+	assert_in_range(governor.period_ns, before_ns, before_ns + before_ns / 20);
+}
+
+TEST(budget, the_lowest_rate_has_its_cost)
+{
+	struct recorder dearest = {.tick_ns = 3000000};
+	struct governor governor = budgeted(20000);
+
+	run_recorder(&dearest, &governor, 200);
+	assert_int_equal(governor.period_ns, 200000000);
+	assert_false(governor_lacks_budget(&governor)); /* a burst may last */
+	run_recorder(&dearest, &governor, 200);
+	assert_true(governor_lacks_budget(&governor));
+	assert_in_range(governor_used_ppm(&governor), 14000, 16000);
+	dearest.tick_ns = 300000;
+	run_recorder(&dearest, &governor, 400);
+	assert_false(governor_lacks_budget(&governor));
+}
+
+TEST(budget, what_is_unknown_does_not_count)
+{
+	const struct governor_load unknown = {.window_ns = WINDOW_NS, .nr_cpus = 2, .nr_ticks = 12};
+	struct recorder dear = {.tick_ns = 300000};
+	struct governor governor = budgeted(20000);
+	uint64_t before_ns;
+
+	for (int i = 0; i < 100; i++)
+		governor_update(&governor, &unknown);
+	run_recorder(&dear, &governor, 4); /* one second: costs of a moment */
+	assert_int_equal(governor.period_ns, BASE_NS);
+	run_recorder(&dear, &governor, 400);
+	before_ns = governor.period_ns;
+	assert_in_range(before_ns, 60000000, 70000000);
+	for (int i = 0; i < 100; i++)
+		governor_update(&governor, &unknown);
+	assert_int_equal(governor.period_ns, before_ns);
+}
+
+/* A rate below that of the budget is not raised. */
+TEST(budget, is_a_bound_and_no_aim)
+{
+	struct recorder dearest = {.tick_ns = 3000000};
+	struct governor governor;
+
+	governor_init(&governor, 500000000, 20000, 7);
+	governor_set_budget(&governor, BUDGET_PPM);
+	run_recorder(&dearest, &governor, NR_WINDOWS);
+	assert_int_equal(governor.period_ns, 500000000);
+}

@@ -100,3 +100,15 @@ TEST(spending, a_wait_within_looks_is_no_cpu_time)
 	spending_add_tick(&spending, &tick);
 	assert_true(spending_tick_ns(&spending) < NS_PER_SEC);
 }
+
+TEST(spending, what_was_used_during_a_pause_is_unknown)
+{
+	struct spending spending = {.nr_ticks = 0};
+
+	spending_begin(&spending, NS_PER_SEC);
+	assert_int_equal(spending_own_ns(&spending, 100), 0); /* from when on? */
+	assert_int_equal(spending_own_ns(&spending, 130), 30);
+	spending_skip(&spending, 2 * NS_PER_SEC);
+	assert_int_equal(spending_own_ns(&spending, 500), 0);
+	assert_int_equal(spending_own_ns(&spending, 501), 1);
+}

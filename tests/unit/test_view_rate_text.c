@@ -227,3 +227,36 @@ TEST(rate, stops_cost_a_part_of_the_longer_time)
 	assert_int_equal((int)stops_cost_ppm(profile), 11979);
 	profile_free(profile);
 }
+
+/* A recorder at 1000 Hz that may use 0.45 % of a CPU, and so be at `hz`. */
+static void check_budget(uint64_t hz, uint64_t used_ppm, const struct rates *rates,
+			 const char *expected)
+{
+	struct profile *profile = recorded(rates);
+	struct buf text = {0};
+
+	profile_set_counter(profile, "budget_ppm", 4500);
+	profile_set_counter(profile, "budget_used_ppm", used_ppm);
+	profile_set_counter(profile, "budget_hz", hz * 1000);
+	profile_set_counter(profile, "budget_lacks", used_ppm > 4500);
+	assert_int_equal(append_rate_achieved(&text, profile), expected != NULL);
+	assert_string_equal(buf_str(&text), expected ? expected : "");
+	buf_release(&text);
+	profile_free(profile);
+}
+
+#define BUDGET "profc may use 0.45% of a CPU"
+
+TEST(rate_text, gives_the_budget_of_a_recorder)
+{
+	const struct rates rare = {.sampled_ms = 10000, .ticks = 6000, .ticks_ppm = 10000};
+
+	check_budget(1000, 2000, &(struct rates){.sampled_ms = 10000, .ticks = 9900}, NULL);
+	check_budget(300, 4490, &(struct rates){.sampled_ms = 10000, .ticks = 3100},
+		     "sampled at 310 Hz of 1000: " BUDGET);
+	check_budget(5, 8120, &(struct rates){.sampled_ms = 10000, .ticks = 200},
+		     "sampled at 20 Hz of 1000: " BUDGET ", and used 0.81% at the lowest rate");
+	/* The budget would allow more than the bound of what threads lose. */
+	check_budget(900, 4490, &rare, "sampled at 600 Hz of 1000: " REASON_TICKS);
+	check_budget(800, 4490, &rare, "sampled at 600 Hz of 1000: " BUDGET "; " REASON_TICKS);
+}
