@@ -441,14 +441,14 @@ struct sampler_progress sampler_progress(const struct sampler *sampler)
 	struct collector_progress progress = collector_progress(sampler->collector);
 
 	return (struct sampler_progress){
-		.nr_samples =
-			progress.nr_samples +
-			atomic_load_explicit(&sampler->session->nr_resting, memory_order_relaxed),
+		.nr_samples = progress.nr_samples +
+			      atomic_load_explicit(&sampler->session->progress.nr_resting,
+						   memory_order_relaxed),
 		.nr_threads = progress.nr_threads,
 		.nr_blocked = progress.nr_blocked,
 		.elapsed_ns = clock_monotonic_ns() - sampler->session->start_ns,
-		.lacks_budget =
-			atomic_load_explicit(&sampler->session->lacks_budget, memory_order_relaxed),
+		.lacks_budget = atomic_load_explicit(&sampler->session->progress.lacks_budget,
+						     memory_order_relaxed),
 	};
 }
 

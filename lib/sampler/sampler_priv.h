@@ -94,6 +94,12 @@ struct session_events {
 	atomic_bool core_is_over;
 };
 
+/* Set by the leader, for sampler_progress(). */
+struct session_progress {
+	_Atomic uint64_t nr_resting;
+	_Atomic bool lacks_budget;
+};
+
 /* Start and end of a recording, and requests of other threads. */
 struct session {
 	uint64_t start_ns; /* time 0 of the profile: the command, or the sampling, begins */
@@ -116,8 +122,7 @@ struct session {
 	struct other_programs *others; /* owned; used by the collector's thread; NULL: unwanted */
 	_Atomic bool stop_asked, paused,
 		ends_search; /* ends_search: of memory, if one is under way */
-	_Atomic uint64_t nr_resting;
-	_Atomic bool lacks_budget; /* see sampler_progress */
+	struct session_progress progress;
 };
 
 /* visitors.c: the main loop of visitors: one leads, and samples the threads that are due. */

@@ -673,7 +673,7 @@ static void govern(struct sampler *sampler, uint64_t now_ns)
 	load.own_ns = own_ns(sampler, now_ns);
 	spending_load(&sampler->spending, now_ns, wake_up_ns, &load);
 	schedule_set_period(&sampler->schedule, governor_update(&sampler->governor, &load));
-	atomic_store_explicit(&sampler->session->lacks_budget,
+	atomic_store_explicit(&sampler->session->progress.lacks_budget,
 			      governor_lacks_budget(&sampler->governor), memory_order_relaxed);
 }
 

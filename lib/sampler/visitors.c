@@ -180,7 +180,7 @@ static void idle_now_and_then(struct sampler *sampler, uint64_t now_ns)
 
 	if (now_ns < session->idle_again_ns)
 		return;
-	atomic_store_explicit(&session->nr_resting, sampler->counts.nr_resting,
+	atomic_store_explicit(&session->progress.nr_resting, sampler->counts.nr_resting,
 			      memory_order_relaxed);
 	idle_meter_update(&sampler->idle);
 	if (sampler->options.targets.command) {
