@@ -23,10 +23,12 @@
 #include "tracee/permission.h"
 
 /*
- * A sweep reads every process that is known, which is cheaper than to read new ids only if these
- * are more than so many, or than this part of the known processes: an id takes some times as long.
+ * A sweep lists all processes of the machine, and reads every one that is known, which is cheaper
+ * than to read new ids only if these are more than so many, or than this part of the known
+ * processes: an id takes some times as long. Most new ids have ended by then, which a single call
+ * says; the list of 150 processes takes as long as some hundred of those.
  */
-#define ASKED_FEW  16
+#define ASKED_FEW  64
 #define ASKED_PART 4
 
 /* A sweep takes no more than this part of the time. */
@@ -69,7 +71,7 @@ static pid_t read_last_pid(struct roster *roster)
 
 static bool is_other(const struct roster *roster, pid_t pid)
 {
-	return pid <= 1 || pid == getpid() || pid_table_get(&roster->others, pid);
+	return pid <= 1 || pid == roster->own_pid || pid_table_get(&roster->others, pid);
 }
 
 /* It was over before it was found. */
@@ -114,8 +116,8 @@ static void ask_process(struct roster *roster, pid_t pid, unsigned int nr_older)
 		parent = NULL;
 	/* Orphans of a command are ours (launch_start()): the kernel has them send SIGCHLD. Other
 	 * children are errands of ours (base/errand.h), which send none, and one more. */
-	if (!parent &&
-	    (stat.ppid != getpid() || pid == roster->helper || stat.exit_signal != SIGCHLD)) {
+	if (!parent && (stat.ppid != roster->own_pid || pid == roster->helper ||
+			stat.exit_signal != SIGCHLD)) {
 		if (joining_consider(roster, &stat, roster->polled_ns))
 			return;
 		roster->births.nr_others += stat.start_ticks >= roster->births.begun_ticks;
@@ -147,7 +149,8 @@ static bool are_of_others(struct roster *roster, pid_t id, const struct task_ids
 		return is_process; /* else a thread of it, which is to be added */
 	if (!finds_others(roster) || (is_process && is_other(roster, id)))
 		return true;
-	if (is_process && (ids->parent == getpid() || roster_find_process(roster, ids->parent)))
+	if (is_process &&
+	    (ids->parent == roster->own_pid || roster_find_process(roster, ids->parent)))
 		return false;
 	if (!is_other(roster, is_process ? ids->parent : ids->tgid))
 		return false;

@@ -24,6 +24,7 @@ struct roster *roster_new(const struct roster_listener *listener, bool follow_ch
 	roster->listener = *listener;
 	roster->follow_children = follow_children;
 	roster->helper = helper;
+	roster->own_pid = getpid();
 	roster->host = tracee_host_new();
 	roster->loadavg_fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
 	return roster;

@@ -45,7 +45,7 @@ struct joining {
 struct roster {
 	struct roster_listener listener;
 	bool follow_children;
-	pid_t helper;
+	pid_t helper, own_pid;		   /* own_pid: getpid() is a system call */
 	struct tracee_host *host;	   /* owned */
 	struct roster_process **processes; /* owned */
 	size_t nr_processes, cap_processes;
