@@ -32,7 +32,7 @@
 /* How often an idle visitor checks for both; where ticks are rare, after so many periods. */
 #define IDLE_PAUSE_NS	   (20 * NS_PER_MS)
 #define IDLE_PERIODS	   8
-#define LONG_IDLE_PAUSE_NS (200 * NS_PER_MS)
+#define LONG_IDLE_PAUSE_NS NS_PER_SEC
 /*
  * Without real-time priority a visitor that has just run may have to wait for a CPU until the next
  * tick of the kernel, while one that has slept mostly gets a CPU at once. So one checks this part
@@ -46,6 +46,7 @@
 /* The loop never sleeps longer: it checks bounds and the roster. */
 #define LONGEST_SLEEP_NS (100 * NS_PER_MS)
 #define RARE_ERRANDS_NS	 (300 * NS_PER_MS)
+#define ERRANDS_PERIODS	 5
 /* While nothing is counted: processes that wait at their end are searched. */
 #define SEARCH_SLEEP_NS (10 * NS_PER_MS)
 
@@ -152,10 +153,30 @@ static void sleep_until(struct visitor *visitor, uint64_t until_ns)
 		; /* one look answers all requests */
 }
 
+/*
+ * All CPUs' times, which the idle meter needs, take 60 us to read: where ticks are rare, rarely,
+ * and no more often than after some of them.
+ */
+static uint64_t errands_pause_ns(const struct sampler *sampler)
+{
+	bool has_command = sampler->options.targets.command != 0; /* its end is noticed here */
+
+	if (!pool_has_rare_ticks(sampler) || has_command)
+		return LONGEST_SLEEP_NS;
+	return max_u64(RARE_ERRANDS_NS, ERRANDS_PERIODS * sampler->schedule.period_ns);
+}
+
+/* Processes wait at their end for a prober that searches them. */
+static uint64_t longest_sleep_ns(const struct sampler *sampler)
+{
+	return sampler->session->counting && !sampler->options.prober ? errands_pause_ns(sampler)
+								      : LONGEST_SLEEP_NS;
+}
+
 static uint64_t next_ns(const struct sampler *sampler, uint64_t now_ns)
 {
 	const struct session *session = sampler->session;
-	uint64_t next_ns = min_u64(end_ns(sampler), now_ns + LONGEST_SLEEP_NS);
+	uint64_t next_ns = min_u64(end_ns(sampler), now_ns + longest_sleep_ns(sampler));
 
 	if (session->counting)
 		return min_u64(next_ns, sampler->schedule.next_ns);
@@ -164,14 +185,6 @@ static uint64_t next_ns(const struct sampler *sampler, uint64_t now_ns)
 	if (is_paused(sampler))
 		return next_ns;
 	return min_u64(next_ns, session->begun_ns + sampler->options.delay_ns);
-}
-
-/* All CPUs' times, which the idle meter needs, take 60 us to read: where ticks are rare, rarely. */
-static uint64_t errands_pause_ns(const struct sampler *sampler)
-{
-	bool has_command = sampler->options.targets.command != 0; /* its end is noticed here */
-
-	return pool_has_rare_ticks(sampler) && !has_command ? RARE_ERRANDS_NS : LONGEST_SLEEP_NS;
 }
 
 static void idle_now_and_then(struct sampler *sampler, uint64_t now_ns)
