@@ -129,8 +129,9 @@ static int place_parts(struct draft *draft, struct err *err)
 	}
 	region_plan_data(plan);
 	for (uint32_t k = 0; k < plan->nr_parts; k++) {
-		places[k].nr_bytes = region_plan_bytes(plan, k);
-		places[k].nr_far_bytes = PATCH_DATA_IS_FAR ? plan->data_bytes : 0;
+		places[k].nr_bytes = region_plan_bytes(plan, k, !PATCH_DATA_REACH_BYTES);
+		places[k].nr_data_bytes = PATCH_DATA_REACH_BYTES ? plan->data_bytes : 0;
+		places[k].data_reach_bytes = PATCH_DATA_REACH_BYTES;
 	}
 	if (placing_find(draft->access->pid, places, plan->nr_parts, err) < 0) {
 		if (plan->has_all)
@@ -139,7 +140,9 @@ static int place_parts(struct draft *draft, struct err *err)
 	}
 	for (uint32_t k = 0; k < plan->nr_parts; k++) {
 		plan->parts[k].address = places[k].found;
-		plan->parts[k].ends_in_data = places[k].ends_far;
+		plan->parts[k].data_address = places[k].nr_data_bytes
+						      ? places[k].found_data
+						      : places[k].found + plan->head_bytes;
 	}
 	return 0;
 }

@@ -56,56 +56,85 @@ static bool read_gaps(pid_t pid, struct gaps *gaps)
 	return true;
 }
 
-/* From one end of what must be near to the other one. */
-static uint64_t distance_to(const struct placing *place, uint64_t start, bool ends_far)
-{
-	uint64_t near = start + (ends_far ? 0 : place->nr_far_bytes);
-	uint64_t end = start + place->nr_bytes - (ends_far ? place->nr_far_bytes : 0);
+/* Memory that is wanted within `reach_bytes` of what lies between two addresses. */
+struct wish {
+	uint64_t first, last, nr_bytes, reach_bytes;
+};
 
-	return max_u64(end, place->last) - min_u64(near, place->first);
+/* From one end of what must be near to the other one. */
+static uint64_t distance_to(const struct wish *wish, uint64_t start)
+{
+	return max_u64(start + wish->nr_bytes, wish->last) - min_u64(start, wish->first);
 }
 
 /*
  * Below the code as near as there is room, above it as far as jumps reach: the heap begins up to 32
- * MiB above a program that is not PIE, is not mapped when the program starts, and grows upwards.
- * Returns 0, which is in no gap, if there is no room.
+ * MiB above a program that is not PIE (on aarch64 1 GiB), is not mapped when the program starts,
+ * and grows upwards. Returns 0, which is in no gap, if there is no room.
  */
-static uint64_t candidate(const struct placing *place, const struct gap *gap, bool ends_far)
+static uint64_t candidate(const struct wish *wish, const struct gap *gap)
 {
 	uint64_t end = gap->end;
 
-	if (gap->start >= place->last)
-		end = min_u64(end, place->first + PATCH_REACH_BYTES +
-					   (ends_far ? place->nr_far_bytes : 0));
-	return end < place->nr_bytes ? 0 : page_start(end - place->nr_bytes);
+	if (gap->start >= wish->last)
+		end = min_u64(end, wish->first + wish->reach_bytes);
+	return end < wish->nr_bytes ? 0 : page_start(end - wish->nr_bytes);
 }
 
-static bool find_one(struct placing *place, struct gaps *gaps, bool ends_far)
+/* What is left above the place goes to a gap of its own, for data. */
+static void take(struct gaps *gaps, size_t index, uint64_t start, uint64_t nr_bytes)
 {
-	struct gap *best = NULL;
+	struct gap above = {.start = start + nr_bytes, .end = gaps->rows[index].end};
+
+	gaps->rows[index].end = start;
+	if (above.start >= above.end)
+		return;
+	ARRAY_GROW(gaps->rows, gaps->nr, gaps->cap);
+	gaps->rows[gaps->nr++] = above;
+}
+
+/* 0: there is no room. */
+static uint64_t find_one(const struct wish *wish, struct gaps *gaps)
+{
 	uint64_t best_at = 0;
+	size_t best = 0;
 
 	for (size_t i = 0; i < gaps->nr; i++) {
-		struct gap *gap = &gaps->rows[i];
+		const struct gap *gap = &gaps->rows[i];
 		uint64_t at;
 
-		if (gap->end <= gap->start || gap->end - gap->start < place->nr_bytes)
+		if (gap->end <= gap->start || gap->end - gap->start < wish->nr_bytes)
 			continue;
-		at = candidate(place, gap, ends_far);
-		if (at < gap->start || at + place->nr_bytes > gap->end ||
-		    distance_to(place, at, ends_far) > PATCH_REACH_BYTES ||
-		    (best &&
-		     distance_to(place, at, ends_far) >= distance_to(place, best_at, ends_far)))
+		at = candidate(wish, gap);
+		if (at < gap->start || at + wish->nr_bytes > gap->end ||
+		    distance_to(wish, at) > wish->reach_bytes ||
+		    (best_at && distance_to(wish, at) >= distance_to(wish, best_at)))
 			continue;
-		best = gap;
+		best = i;
 		best_at = at;
 	}
-	if (!best)
-		return false;
-	place->found = best_at;
-	place->ends_far = ends_far;
-	best->end = best_at;
-	return true;
+	if (best_at)
+		take(gaps, best, best_at, wish->nr_bytes);
+	return best_at;
+}
+
+static bool find_both(struct placing *place, struct gaps *gaps)
+{
+	const struct wish near = {.first = place->first,
+				  .last = place->last,
+				  .nr_bytes = place->nr_bytes,
+				  .reach_bytes = PATCH_REACH_BYTES};
+	struct wish data = {.nr_bytes = place->nr_data_bytes,
+			    .reach_bytes = place->data_reach_bytes};
+
+	place->found_data = 0;
+	place->found = find_one(&near, gaps);
+	if (!place->found || !data.nr_bytes)
+		return place->found;
+	data.first = place->found;
+	data.last = place->found + place->nr_bytes;
+	place->found_data = find_one(&data, gaps);
+	return place->found_data;
 }
 
 int placing_find(pid_t pid, struct placing *places, size_t nr, struct err *err)
@@ -116,8 +145,7 @@ int placing_find(pid_t pid, struct placing *places, size_t nr, struct err *err)
 	if (!read_gaps(pid, &gaps))
 		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
 	for (size_t i = 0; i < nr && status == 0; i++) {
-		if (!find_one(&places[i], &gaps, false) &&
-		    (!places[i].nr_far_bytes || !find_one(&places[i], &gaps, true)))
+		if (!find_both(&places[i], &gaps))
 			status = err_set(err, ERR_LIMIT,
 					 "process %d has no free address near enough to its code",
 					 (int)pid);

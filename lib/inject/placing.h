@@ -2,7 +2,6 @@
 #ifndef PROFC_INJECT_PLACING_H
 #define PROFC_INJECT_PLACING_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -10,15 +9,16 @@
 struct err;
 
 /*
- * Memory that must be so near to some code that its branches lead from one to the other. To
- * nr_far_bytes of it none leads: the first ones, or the last ones if there is room only so.
+ * Memory that must be so near to some code that its branches lead from one to the other; and
+ * memory to which none leads, which may be apart from it.
  */
 struct placing {
-	uint64_t first, last; /* of the code */
-	uint64_t nr_bytes;    /* wanted, whole pages */
-	uint64_t nr_far_bytes;
-	uint64_t found; /* the result: free at this moment */
-	bool ends_far;	/* likewise: the last ones */
+	uint64_t first, last;	   /* of the code */
+	uint64_t nr_bytes;	   /* wanted, whole pages */
+	uint64_t nr_data_bytes;	   /* likewise, apart; 0: none */
+	uint64_t data_reach_bytes; /* so near to the other memory */
+	/* The results: free at this moment. Without data apart the last one is 0. */
+	uint64_t found, found_data;
 };
 
 /* Find places that do not overlap. ERR_LIMIT: there is no room; ERR_GONE. Nothing is stopped. */

@@ -102,10 +102,7 @@ static uint64_t gate_bytes(const struct region_plan *plan, uint32_t part)
 
 uint64_t region_plan_counters(const struct region_plan *plan, uint32_t part)
 {
-	const struct region_part *at = &plan->parts[part];
-
-	return at->address + plan->head_bytes +
-	       (at->ends_in_data ? at->code_bytes + gate_bytes(plan, part) : 0);
+	return plan->parts[part].data_address;
 }
 
 uint64_t region_plan_counters_end(const struct region_plan *plan, uint32_t part)
@@ -118,9 +115,15 @@ uint64_t region_plan_slow(const struct region_plan *plan, uint32_t part, uint32_
 	return region_plan_counters(plan, part) + slow_offset(&plan->counters, index);
 }
 
+/* Are data between the header and the code? */
+static bool is_one_range(const struct region_part *part, uint64_t head_bytes)
+{
+	return part->data_address == part->address + head_bytes;
+}
+
 static uint64_t code_of(const struct region_part *part, uint64_t head_bytes, uint64_t data_bytes)
 {
-	return part->address + head_bytes + (part->ends_in_data ? 0 : data_bytes);
+	return part->address + head_bytes + (is_one_range(part, head_bytes) ? data_bytes : 0);
 }
 
 uint64_t region_plan_code(const struct region_plan *plan, uint32_t part)
@@ -138,10 +141,10 @@ uint64_t region_plan_gate(const struct region_plan *plan)
 	return region_plan_code(plan, 0) + plan->parts[0].code_bytes;
 }
 
-uint64_t region_plan_bytes(const struct region_plan *plan, uint32_t part)
+uint64_t region_plan_bytes(const struct region_plan *plan, uint32_t part, bool is_with_data)
 {
-	return plan->head_bytes + plan->data_bytes + plan->parts[part].code_bytes +
-	       gate_bytes(plan, part);
+	return plan->head_bytes + (is_with_data ? plan->data_bytes : 0) +
+	       plan->parts[part].code_bytes + gate_bytes(plan, part);
 }
 
 uint64_t region_plan_heap(const struct region_plan *plan, uint32_t part)
@@ -229,7 +232,7 @@ struct making {
 	pid_t pid;
 	char name[64];
 	struct memory data, rest;
-	struct mapped mapped[REGION_PARTS_MAX + 2]; /* so far */
+	struct mapped mapped[2 * REGION_PARTS_MAX + 2]; /* so far */
 	size_t nr_mapped;
 };
 
@@ -289,17 +292,12 @@ static void unmap_all(struct making *making)
 			2);
 }
 
-/* Reserve the address range of a part before the kernel places other mappings. */
-static int64_t reserve(struct making *making, uint32_t part)
+static int64_t reserve(struct making *making, uint64_t address, uint64_t nr_bytes)
 {
-	const struct region_plan *plan = making->plan;
-	uint64_t nr_bytes = region_plan_bytes(plan, part);
-	const uint64_t args[] = {plan->parts[part].address,
-				 nr_bytes,
-				 PROT_NONE,
-				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
-				 (uint64_t)-1,
-				 0};
+	const uint64_t args[] = {
+		address,      nr_bytes,
+		PROT_NONE,    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+		(uint64_t)-1, 0};
 	int64_t got = remote_call(making->remote, SYS_mmap, args, 6);
 
 	if (got >= 0)
@@ -307,10 +305,22 @@ static int64_t reserve(struct making *making, uint32_t part)
 	return got < 0 ? got : 0;
 }
 
+/* Reserve the address ranges of a part before the kernel places other mappings. */
+static int64_t reserve_part(struct making *making, uint32_t part)
+{
+	const struct region_plan *plan = making->plan;
+	const struct region_part *at = &plan->parts[part];
+	bool is_one = is_one_range(at, plan->head_bytes);
+	int64_t status = reserve(making, at->address, region_plan_bytes(plan, part, is_one));
+
+	return status == 0 && !is_one ? reserve(making, at->data_address, plan->data_bytes)
+				      : status;
+}
+
 static int reserve_all(struct making *making, struct err *err)
 {
 	for (uint32_t i = 0; i < making->plan->nr_parts; i++) {
-		int64_t status = reserve(making, i);
+		int64_t status = reserve_part(making, i);
 
 		if (status < 0)
 			return refused(err, making->pid, "map memory", status);

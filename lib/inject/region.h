@@ -30,14 +30,15 @@ struct stopped;
  *	code of part 0 | ...	sealed: each mapped after the data, to be executed
  *	table of a gate		private and writable, after the code of part 0
  *
- * The data of a part come last where its code would else be too far from what leads there.
+ * The data of a part are elsewhere where its code would else be too far from what leads there: then
+ * the code follows the header.
  */
 #define REGION_NAME	 "profc-probes"
 #define REGION_PARTS_MAX 8
 
 struct region_part {
-	uint64_t address;      /* in the process: of the header; then data and code, */
-	uint64_t ends_in_data; /* or code and data, if this is not 0 */
+	uint64_t address;      /* in the process: of the header */
+	uint64_t data_address; /* after the header, in front of the code; or anywhere else */
 	uint64_t code_bytes;   /* a multiple of the page */
 	uint64_t file_offset;  /* of its code */
 };
@@ -73,7 +74,7 @@ struct region_header {
 	struct region_part parts[REGION_PARTS_MAX];
 };
 
-#define REGION_MAGIC "profcPE"
+#define REGION_MAGIC "profcPF"
 
 /* The memory in profc. */
 struct region {
@@ -146,8 +147,8 @@ uint64_t region_code(const struct region_header *header, uint32_t part);
 /* The address of the gate's table. A forked process has its own table at the same address. */
 uint64_t region_plan_gate(const struct region_plan *plan);
 
-/* All addresses that a part takes. */
-uint64_t region_plan_bytes(const struct region_plan *plan, uint32_t part);
+/* All addresses that a part takes, without data that are elsewhere. */
+uint64_t region_plan_bytes(const struct region_plan *plan, uint32_t part, bool is_with_data);
 
 /* The contents of the sealed file. Borrowed for the call. */
 struct region_contents {

@@ -55,6 +55,7 @@ static bool is_of_region(const struct proc_map *map)
 
 struct range {
 	uint64_t start, end;
+	bool has_header;
 };
 
 /*
@@ -215,9 +216,8 @@ enum probes_found probes_find(pid_t pid, pid_t *owner)
 }
 
 /*
- * Lists the mapped ranges of a region's files: all, or fewer after a profc that was killed. A
- * part's header, data and code are one range, unmapped by one call: the rest would not be found
- * again.
+ * Lists the mapped ranges of a region's files, inodes[0] that of headers and code: all, or fewer
+ * after a profc that was killed.
  */
 static size_t list_ranges(pid_t pid, const uint64_t inodes[2], struct range *ranges)
 {
@@ -235,7 +235,8 @@ static size_t list_ranges(pid_t pid, const uint64_t inodes[2], struct range *ran
 		if (nr && ranges[nr - 1].end == map.start)
 			ranges[nr - 1].end = map.end;
 		else
-			ranges[nr++] = (struct range){map.start, map.end};
+			ranges[nr++] = (struct range){map.start, map.end, false};
+		ranges[nr - 1].has_header |= map.inode == inodes[0];
 	}
 	buf_release(&text);
 	return nr;
@@ -247,6 +248,22 @@ static int begin_remote(struct remote **remote, const struct probe_access *acces
 	int status = remote_find_code(access->pid, access->memory, access->hint, &code, err);
 
 	return status < 0 ? status : remote_begin(remote, access, &code, err);
+}
+
+/*
+ * A profc that comes after one that is killed here finds the rest by a header: so these go last,
+ * and with one call what adjoins them.
+ */
+static void unmap_ranges(struct remote *remote, const struct range *ranges, size_t nr,
+			 bool have_header)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (ranges[i].has_header == have_header)
+			remote_call(remote, SYS_munmap,
+				    (const uint64_t[]){ranges[i].start,
+						       ranges[i].end - ranges[i].start},
+				    2);
+	}
 }
 
 int removal_unmap(const struct probe_access *access, uint64_t inode,
@@ -261,10 +278,8 @@ int removal_unmap(const struct probe_access *access, uint64_t inode,
 
 	if (status < 0)
 		return status;
-	for (size_t i = 0; i < nr; i++)
-		remote_call(remote, SYS_munmap,
-			    (const uint64_t[]){ranges[i].start, ranges[i].end - ranges[i].start},
-			    2);
+	unmap_ranges(remote, ranges, nr, false);
+	unmap_ranges(remote, ranges, nr, true);
 	close_descriptors(access->pid, inodes, remote);
 	if (header->private_bytes)
 		remote_call(remote, SYS_munmap,

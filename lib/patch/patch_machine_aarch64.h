@@ -12,8 +12,9 @@
  * displaced branches may lie a bit beyond the code.
  */
 #define PATCH_REACH_BYTES ((uint64_t)120 << 20)
-/* Thunks reach data, which they only load and store, within +-4 GiB. */
-#define PATCH_DATA_IS_FAR 1
+/* Thunks reach data, which they only load and store, within +-4 GiB; a part's code is far smaller.
+ */
+#define PATCH_DATA_REACH_BYTES ((uint64_t)3 << 30)
 /* Code within this span can share the memory of its probes. */
 #define PATCH_SPAN_BYTES ((uint64_t)64 << 20)
 

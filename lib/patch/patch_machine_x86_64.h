@@ -12,8 +12,8 @@
  * displaced instructions may lie a bit beyond the code.
  */
 #define PATCH_REACH_BYTES ((uint64_t)2000 << 20)
-/* All that thunks use, they reach as they do the code. */
-#define PATCH_DATA_IS_FAR 0
+/* 0: all that thunks use, they reach as they do the code. */
+#define PATCH_DATA_REACH_BYTES ((uint64_t)0)
 /* Code within this span can share the memory of its probes. */
 #define PATCH_SPAN_BYTES ((uint64_t)1 << 30)
 

@@ -64,27 +64,49 @@ TEST(inject_placing, without_room_it_fails)
 	munmap(code, PAGE);
 }
 
-TEST(inject_placing, far_bytes_come_last_where_there_is_no_room_before_the_code)
+/* As the data of --mem=all are, beside the heap of a program that is not PIE. */
+TEST(inject_placing, data_are_apart_where_there_is_no_room_near_the_code)
 {
 	struct placing place = {.first = CODE,
 				.last = CODE + PAGE,
-				.nr_bytes = PATCH_REACH_BYTES + 300 * MIB,
-				.nr_far_bytes = PATCH_REACH_BYTES + 292 * MIB};
+				.nr_bytes = 8 * MIB,
+				.nr_data_bytes = PATCH_REACH_BYTES + 300 * MIB,
+				.data_reach_bytes = 2 * PATCH_REACH_BYTES + 1024 * MIB};
+	struct err err = ERR_INIT;
+	void *code = map_code();
+	void *heap = mmap((void *)(uintptr_t)(CODE + 64 * MIB), 192 * MIB, PROT_NONE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+
+	assert_ptr_equal(heap, (void *)(uintptr_t)(CODE + 64 * MIB));
+	assert_int_equal(placing_find(getpid(), &place, 1, &err), 0);
+	assert_true(place.found + 8 * MIB <= CODE || place.found >= CODE + PAGE);
+	assert_true(place.found + 8 * MIB <= CODE + PATCH_REACH_BYTES);
+	assert_true(place.found + PATCH_REACH_BYTES >= CODE + PAGE);
+	assert_true(place.found_data >= CODE + 256 * MIB);
+	assert_true(place.found_data >= place.found + place.nr_bytes);
+	assert_true(place.found_data + place.nr_data_bytes - place.found <= place.data_reach_bytes);
+	munmap(heap, 192 * MIB);
+	munmap(code, PAGE);
+}
+
+TEST(inject_placing, data_out_of_reach_have_no_place)
+{
+	struct placing place = {.first = CODE,
+				.last = CODE + PAGE,
+				.nr_bytes = MIB,
+				.nr_data_bytes = 300 * MIB,
+				.data_reach_bytes = 200 * MIB};
 	struct err err = ERR_INIT;
 	void *code = map_code();
 
-	assert_int_equal(placing_find(getpid(), &place, 1, &err), 0);
-	assert_true(place.ends_far);
-	assert_true(place.found > CODE && place.found + 8 * MIB - CODE <= PATCH_REACH_BYTES);
+	assert_int_equal(placing_find(getpid(), &place, 1, &err), ERR_LIMIT);
 	munmap(code, PAGE);
 }
 
 TEST(inject_placing, what_is_larger_than_all_addresses_in_reach_has_no_place)
 {
-	struct placing place = {.first = 4 * MIB,
-				.last = 4 * MIB + PAGE,
-				.nr_bytes = PATCH_REACH_BYTES + 5 * MIB,
-				.nr_far_bytes = PATCH_REACH_BYTES};
+	struct placing place = {
+		.first = 4 * MIB, .last = 4 * MIB + PAGE, .nr_bytes = PATCH_REACH_BYTES + 5 * MIB};
 	struct err err = ERR_INIT;
 
 	assert_int_equal(placing_find(getpid(), &place, 1, &err), ERR_LIMIT);

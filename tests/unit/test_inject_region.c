@@ -49,6 +49,7 @@ TEST_WITH(const struct fixture *fixture, region, parts_are_header_then_data_then
 	uint64_t page = 4096;
 
 	plan.parts[0].address = 0x10000000;
+	plan.parts[0].data_address = 0x10000000 + plan.head_bytes;
 	assert_true(plan.head_bytes >=
 		    plan.patches_offset + plan.nr_patches * sizeof(struct patch));
 	assert_int_equal(plan.head_bytes % page, 0);
@@ -57,10 +58,12 @@ TEST_WITH(const struct fixture *fixture, region, parts_are_header_then_data_then
 	assert_int_equal(region_plan_code(&plan, 0),
 			 0x10000000 + plan.head_bytes + plan.data_bytes);
 	assert_int_equal(region_plan_gate(&plan), region_plan_code(&plan, 0) + page);
+	assert_int_equal(region_plan_bytes(&plan, 0, true),
+			 region_plan_gate(&plan) + plan.gate_bytes - 0x10000000);
 	assert_int_equal(plan.parts[0].file_offset, plan.head_bytes);
 }
 
-TEST_WITH(const struct fixture *fixture, region, parts_may_be_header_then_code_then_data)
+TEST_WITH(const struct fixture *fixture, region, data_may_be_elsewhere)
 {
 	struct region_plan plan = fixture->plan;
 	struct region_header header = fixture->region.header;
@@ -68,13 +71,13 @@ TEST_WITH(const struct fixture *fixture, region, parts_may_be_header_then_code_t
 
 	plan.gate_bytes = page;
 	plan.parts[0].address = header.parts[0].address = 0x10000000;
-	plan.parts[0].ends_in_data = header.parts[0].ends_in_data = true;
+	plan.parts[0].data_address = header.parts[0].data_address = 0x90000000;
 	assert_int_equal(region_plan_code(&plan, 0), 0x10000000 + plan.head_bytes);
 	assert_int_equal(region_code(&header, 0), 0x10000000 + plan.head_bytes);
 	assert_int_equal(region_plan_gate(&plan), 0x10000000 + plan.head_bytes + page);
-	assert_int_equal(region_plan_counters(&plan, 0), 0x10000000 + plan.head_bytes + 2 * page);
-	assert_int_equal(region_plan_counters(&plan, 0) + plan.data_bytes,
-			 0x10000000 + region_plan_bytes(&plan, 0));
+	assert_int_equal(region_plan_counters(&plan, 0), 0x90000000);
+	assert_int_equal(region_plan_heap(&plan, 0), 0x90000000 + plan.heap_offset);
+	assert_int_equal(region_plan_bytes(&plan, 0, false), plan.head_bytes + 2 * page);
 }
 
 /* Copies are a multiple of two cache lines apart, and few where they are large. */
