@@ -20,6 +20,16 @@ def spans_of(recording):
     return json.loads(profc("report", "-i", recording.path, "--spans", "--json").stdout)["spans"]
 
 
+@unittest.skipIf(platform.machine() == "x86_64", "calls are timed here")
+class Elsewhere(LiveCase):
+    def test_refused_before_the_command_starts(self):
+        started = self.path("started")
+        done = profc("record", "--spans", "main", "-o", self.path("none"), "--", "touch", started,
+                     status=2)
+        self.assertIn("calls cannot be timed on this kind of processor", done.stderr)
+        self.assertFalse(os.path.exists(started))
+
+
 @unittest.skipUnless(platform.machine() == "x86_64", "calls are timed on x86-64 only")
 class Spans(LiveCase):
     def record(self, *words, spans="handle_request", options=()):
