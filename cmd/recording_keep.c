@@ -567,7 +567,8 @@ static void note_cost(struct keep *keep, struct sampler *sampler)
 		return;
 	keep->saying.has_said_cost = true;
 	clear_line(keep);
-	print_warning("sampling takes more than %g%% of a CPU here even at the lowest rate, 5 Hz",
+	print_warning("sampling takes more than %g%% of a CPU here even at the lowest rate, 5 Hz; "
+		      "-F HZ keeps a higher one, whatever it takes",
 		      keep->options->keep.max_cost_percent);
 }
 
