@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_CALLTREE_WAKERS_H
+#define PROFC_CALLTREE_WAKERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "calltree/tally.h"
+
+struct blame;
+struct buf;
+struct selection;
+
+/* How it is known which thread or process ended a wait. */
+enum waker_how {
+	WAKER_OWNER, /* that thread had the lock when it was last looked at */
+	WAKER_END,   /* that thread ended, or was to */
+	WAKER_PEER,  /* the process at the other end of the pipe or socket */
+	WAKER_CHILD, /* a child process that ended, or changed its state */
+	WAKER_TIME,  /* the time that the thread wanted to sleep was up */
+	WAKER_UNKNOWN,
+	WAKER_HOW_COUNT,
+};
+
+/* A part of the waits for one object, by what ended them. */
+struct waker {
+	uint32_t wait; /* of struct wakers.waits */
+	enum waker_how how;
+	uint32_t thread; /* OWNER, END: row of profile.threads */
+	uint32_t peer;	 /* PEER: row of profile.waits that has its name */
+	uint32_t label;	 /* a function of that thread; or WAKER_NO_LABEL */
+	bool is_guess;	 /* OWNER: only the contents of memory suggest it */
+	struct tally tally;
+};
+
+#define WAKER_NO_LABEL UINT32_MAX
+
+/* All waits for one object, or in one system call where the object is not known. */
+struct waker_wait {
+	const struct blame *blame; /* of the object; NULL: it has no other name than its call */
+	uint32_t number;	   /* of the object there; or of the system call */
+	struct tally tally;
+	size_t first, nr; /* of struct wakers.rows */
+};
+
+/* Blocked time, by what it waited for and by what ended that. */
+struct wakers {
+	const struct selection *selection; /* borrowed */
+	struct blame *locks, *descriptors;
+	struct waker_wait *waits; /* by weight, the heaviest first; owned, as all here */
+	size_t nr_waits, cap_waits;
+	struct waker *rows; /* of each wait together, by weight; unknown ones last */
+	size_t nr, cap;
+	struct tally total, unknown;
+};
+
+/* Of a profile for which blame_require() holds. */
+struct wakers *wakers_new(const struct selection *selection);
+void wakers_free(struct wakers *wakers); /* may be NULL */
+
+/* The name of what was waited for: raw text of the target. */
+void wakers_append_wait(struct buf *out, const struct wakers *wakers,
+			const struct waker_wait *wait);
+
+#endif

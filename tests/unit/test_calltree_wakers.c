@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/buf.h"
+#include "base/sink.h"
+#include "calltree/wakers.h"
+#include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
+#include "tests/unit/weighed_fixture.h"
+#include "view/style.h"
+#include "view/wakers_text.h"
+
+#define NS_PER_MS     UINT64_C(1000000)
+#define NR_NANOSLEEP  35 /* of x86-64 */
+#define NR_WAIT4      61
+#define LOCK_ADDRESS  0x4040
+#define QUEUE_ADDRESS 0x4080
+
+static uint32_t made_wait(struct made *made, enum wait_kind kind, uint64_t number, const char *name,
+			  struct thread_id owner, const char *peer)
+{
+	const struct profile_wait row = {.process = made->profile->threads[made->thread.v].process,
+					 .kind = (uint8_t)kind,
+					 .number = number,
+					 .place = WAIT_NO_PLACE,
+					 .name = profile_intern(made->profile, name),
+					 .peer = profile_intern(made->profile, peer),
+					 .owner = owner};
+
+	return profile_waits_intern(profile_waits(made->profile), &row);
+}
+
+/* The current thread was blocked from `from_ms` to `to_ms`. */
+static struct sample *made_sleep(struct made *made, const char *stack, uint32_t wait,
+				 uint64_t from_ms, uint64_t to_ms)
+{
+	struct sample *sample = made_sample(made, stack, 0);
+
+	sample->kind = SAMPLE_BLOCKED;
+	sample->wait = wait;
+	sample->time_ns = to_ms * NS_PER_MS;
+	sample->blocked_ns = (to_ms - from_ms) * NS_PER_MS;
+	return sample;
+}
+
+static void expect_table(const struct profile *profile, const char *expected)
+{
+	const struct view view = {.columns = 90};
+	struct weighed_fixture weighed = weighed_new(profile, NULL, METRIC_BLOCKED);
+	struct wakers *wakers = wakers_new(weighed.selection);
+	struct sink sink = SINK_MEMORY;
+
+	wakers_print_text(wakers, 0, &view, &sink);
+	assert_string_equal(buf_str(&sink.pending), expected);
+	sink_release(&sink);
+	wakers_free(wakers);
+	weighed_free(&weighed);
+}
+
+/* Owners, ends of threads, the other ends of pipes, children and clocks need no probes. */
+TEST(wakers, are_known_from_what_was_waited_for)
+{
+	struct made made = made_begin();
+	struct thread_id first = made.thread, second;
+	uint32_t by_first, by_second;
+	char name[] = "queue_lock";
+	struct profile *profile;
+
+	made.profile->meta.arch = profile_intern(made.profile, "x86_64");
+	made_sample(&made, "main;store", 40)->time_ns = 40 * NS_PER_MS;
+	made_sleep(&made, "main;libc.so.6!pthread_cond_wait",
+		   made_wait(&made, WAIT_FUTEX, QUEUE_ADDRESS, "[heap]", THREAD_NONE, ""), 40, 45);
+	second = made_thread(&made, 100, 101, "worker");
+	by_first = made_wait(&made, WAIT_MUTEX, LOCK_ADDRESS, "", first, "");
+	by_second = made_wait(&made, WAIT_MUTEX, LOCK_ADDRESS, "", second, "");
+	profile_waits(made.profile)->rows[1].place = profile_waits(made.profile)->rows[2].place =
+		made_frame(made.profile, name);
+	made_sleep(&made, "start;get;libc.so.6!pthread_mutex_lock", by_first, 0, 30);
+	made_thread(&made, 100, 102, "other");
+	made_sleep(&made, "start;get;libc.so.6!pthread_mutex_lock", by_second, 0, 10);
+	made_sleep(&made, "start;libc.so.6!read",
+		   made_wait(&made, WAIT_FILE, 3, "pipe:[7]", THREAD_NONE, "pipe from 9 gzip"), 10,
+		   18);
+	made_sleep(&made, "start;libc.so.6!pthread_join",
+		   made_wait(&made, WAIT_THREAD, 0x7000, "", second, ""), 18, 24);
+	made_sleep(&made, "start;libc.so.6!nanosleep", 0, 24, 28)->syscall_nr = NR_NANOSLEEP;
+	made_sleep(&made, "start;libc.so.6!wait4", 0, 28, 30)->syscall_nr = NR_WAIT4;
+	profile = made_end(&made);
+	expect_table(profile,
+		     "blocked ms    %    ±  wait, ended by            how           in function\n"
+		     "      40.0 61.5 35.2  queue_lock                mutex\n"
+		     "      30.0 46.2 36.5    100 prog                had the lock  store\n"
+		     "      10.0 15.4 31.2    101 worker              had the lock\n"
+		     "       8.0 12.3 30.3  pipe from 9 gzip (fd 3)\n"
+		     "       8.0 12.3 30.3    pipe from 9 gzip        other end\n"
+		     "       6.0  9.2 29.3  end of thread 101 worker  join\n"
+		     "       6.0  9.2 29.3    101 worker              ended\n"
+		     "       5.0  7.7 28.8  0x4080 [heap]             cond\n"
+		     "       5.0  7.7 28.8    [unknown]\n"
+		     "       4.0  6.2 28.2  nanosleep\n"
+		     "       4.0  6.2 28.2    [the clock]             time was up\n"
+		     "       2.0  3.1 26.9  wait4\n"
+		     "       2.0  3.1 26.9    [a child process]       child\n"
+		     "\n"
+		     "note: 7.7% of the time was ended by something that is not known; 'had the "
+		     "lock' is the\n"
+		     "      last owner that was seen, which another thread may have followed\n");
+	profile_free(profile);
+}
