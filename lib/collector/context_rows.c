@@ -68,7 +68,7 @@ static void look(struct context_rows *rows, const struct context_subject *subjec
 static void ask_for_registers(const struct context_subject *subject,
 			      const struct snapshot *snapshot)
 {
-	bool asks = !snapshot->thread_pointer;
+	bool asks = !snapshot->data_pointer;
 
 	if (asks == *subject->asks_registers)
 		return;

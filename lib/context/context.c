@@ -351,7 +351,7 @@ enum context_outcome context_read(struct context_process *process, const struct 
 	labels->nr = 0;
 	if (!process->place.access)
 		return CONTEXT_NONE;
-	if (!snapshot->thread_pointer)
+	if (!snapshot->data_pointer)
 		return CONTEXT_NOT_COPIED;
 	switch (context_find(&process->place, snapshot, &ignored, &at)) {
 	case CONTEXT_FOUND:

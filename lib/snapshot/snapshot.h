@@ -92,6 +92,7 @@ struct snapshot {
 	/* at the start of the program, for its main thread; 0: not known */
 	uint64_t first_sp;
 	uint64_t thread_pointer; /* of the C library; 0: not known */
+	uint64_t data_pointer;	 /* code gets to thread-local variables from it; 0: not known */
 	bool is_worker;		 /* a thread of the kernel's for the process: no registers */
 	bool is_withheld; /* the stack is in a file that a process or host serves: not read */
 	uint8_t *bytes;	  /* owned; all regions back to back */

@@ -36,7 +36,7 @@ static enum context_found find_in_vector(const struct context_place *place,
 	} head;
 	uint64_t vector, block, entry;
 
-	if (!read_bytes(snapshot, snapshot->thread_pointer + (uint64_t)place->vector_at, &vector,
+	if (!read_bytes(snapshot, snapshot->data_pointer + (uint64_t)place->vector_at, &vector,
 			sizeof(vector), wanted))
 		return CONTEXT_MISSING;
 	entry = vector + place->module * ENTRY_BYTES;
@@ -59,7 +59,7 @@ static enum context_found find_variable(const struct context_place *place,
 	case CONTEXT_ACCESS_NONE:
 		return CONTEXT_ABSENT;
 	case CONTEXT_ACCESS_STATIC:
-		*address = snapshot->thread_pointer + (uint64_t)place->offset;
+		*address = snapshot->data_pointer + (uint64_t)place->offset;
 		return CONTEXT_FOUND;
 	case CONTEXT_ACCESS_DYNAMIC:
 		return find_in_vector(place, snapshot, wanted, address);
@@ -99,7 +99,7 @@ enum context_found context_find(const struct context_place *place, const struct 
 	uint64_t variable = 0, pointer;
 	enum context_found found;
 
-	if (!snapshot->thread_pointer)
+	if (!snapshot->data_pointer)
 		return CONTEXT_ABSENT;
 	found = find_variable(place, snapshot, wanted, &variable);
 	if (found != CONTEXT_FOUND)

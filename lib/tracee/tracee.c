@@ -265,6 +265,7 @@ void tracee_begin_snapshot(const struct tracee *tracee, struct snapshot *snapsho
 	snapshot->time_ns = clock_monotonic_ns();
 	snapshot->first_sp = tracee->stacks.first_sp;
 	snapshot->thread_pointer = tracee->stacks.thread_pointer;
+	snapshot->data_pointer = tracee->stacks.data_pointer;
 }
 
 bool tracee_may_see_kernel_stacks(void)

@@ -50,6 +50,7 @@ struct seen_stack {
 struct tracee_stacks {
 	uint64_t first_sp;	 /* at the start of the program, on the main thread; 0: not known */
 	uint64_t thread_pointer; /* of the C library; 0: not known */
+	uint64_t data_pointer;	 /* as in snapshots */
 	uint64_t root_sp;	 /* where complete walks end; 0: not known */
 	uint64_t behind_sp;	 /* where walks continue on another stack; 0: nowhere */
 	struct proc_range mapping; /* with the stack */

@@ -3,7 +3,10 @@
 
 #if defined(__aarch64__)
 
+#include <elf.h>
 #include <errno.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
 
 #include "proc/task.h"
 #include "snapshot/snapshot.h"
@@ -54,7 +57,21 @@ static void find_call(struct tracee *tracee, const struct user_regs_struct *regs
 		syscall->args[i] = regs->regs[i];
 }
 
-/* The thread pointer, tpidr_el0, is in another register set. */
+/*
+ * The address of a thread's data, tpidr_el0, is in another register set: to read that takes one
+ * call more. glibc's own pointer lies before it.
+ */
+static void find_data(const struct tracee *tracee, struct snapshot *snapshot)
+{
+	uint64_t pointer;
+	struct iovec set = {.iov_base = &pointer, .iov_len = sizeof(pointer)};
+
+	if (tracee_wants_context(tracee) &&
+	    ptrace(PTRACE_GETREGSET, tracee->tid, (void *)(uintptr_t)NT_ARM_TLS, &set) == 0 &&
+	    set.iov_len >= sizeof(pointer))
+		snapshot->data_pointer = pointer;
+}
+
 void machine_fill_snapshot(struct tracee *tracee, const struct user_regs_struct *regs,
 			   struct snapshot *snapshot, struct proc_syscall *syscall)
 {
@@ -62,6 +79,7 @@ void machine_fill_snapshot(struct tracee *tracee, const struct user_regs_struct 
 		regs_set(&snapshot->regs, i, regs->regs[i]);
 	regs_set(&snapshot->regs, DWARF_SP, regs->sp);
 	regs_set(&snapshot->regs, DWARF_PC, regs->pc);
+	find_data(tracee, snapshot);
 	find_call(tracee, regs, snapshot, syscall);
 }
 

@@ -47,6 +47,8 @@ bool tracee_ask_for_mapping(struct tracee *tracee, uint64_t address, struct proc
 bool tracee_is_served(struct tracee *tracee, const struct proc_range *range);
 /* wanted_copy.c: is there memory that is to be copied with its stack? */
 bool tracee_has_wanted(const struct tracee *tracee);
+/* wanted_copy.c: is what the thread works on to be copied? */
+bool tracee_wants_context(const struct tracee *tracee);
 /*
  * wanted_copy.c: fill the only region of the snapshot, and copy that memory as well: one call takes
  * less time than two. Returns how much of the region there is; 0: it was dropped.

@@ -28,6 +28,7 @@ void machine_fill_snapshot(struct tracee *tracee, const struct user_regs_struct 
 	for (unsigned int i = 0; i < sizeof(values) / sizeof(values[0]); i++)
 		regs_set(&snapshot->regs, i, values[i]);
 	snapshot->thread_pointer = regs->fs_base;
+	snapshot->data_pointer = regs->fs_base;
 	if ((int64_t)regs->orig_rax < 0)
 		return;
 	snapshot->syscall_nr = (int32_t)regs->orig_rax;

@@ -171,6 +171,7 @@ void visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_
 	if (get_regs(visit->stopped_tid, &regs)) {
 		machine_fill_snapshot(tracee, &regs, snapshot, &visit->syscall);
 		tracee->stacks.thread_pointer = snapshot->thread_pointer;
+		tracee->stacks.data_pointer = snapshot->data_pointer;
 		learn_first_sp(tracee);
 		snapshot->first_sp = tracee->stacks.first_sp;
 		if (snapshot->syscall_nr == SNAPSHOT_NO_SYSCALL &&

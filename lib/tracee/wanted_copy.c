@@ -138,6 +138,11 @@ bool tracee_has_wanted(const struct tracee *tracee)
 	       !tracee->fills_pages;
 }
 
+bool tracee_wants_context(const struct tracee *tracee)
+{
+	return tracee->wanted && tracee->wanted->more.context.access;
+}
+
 size_t tracee_read_with_wanted(struct tracee *tracee, struct snapshot *snapshot)
 {
 	add_regions(tracee, &tracee->wanted->memory, false, snapshot);

@@ -46,7 +46,7 @@ static enum context_found find(const struct context_place *place, const struct s
 
 TEST(thread_context, says_which_memory_is_missing)
 {
-	struct snapshot snapshot = {.thread_pointer = THREAD};
+	struct snapshot snapshot = {.data_pointer = THREAD};
 	struct wanted_memory wanted;
 
 	assert_int_equal(find(&of_program, &snapshot, &wanted), CONTEXT_MISSING);
@@ -69,7 +69,7 @@ TEST(thread_context, says_which_memory_is_missing)
 /* The page behind it may not be mapped. */
 TEST(thread_context, does_not_ask_for_the_next_page)
 {
-	struct snapshot snapshot = {.thread_pointer = THREAD};
+	struct snapshot snapshot = {.data_pointer = THREAD};
 	struct wanted_memory wanted;
 
 	copy_word(&snapshot, THREAD - 16, RECORD + 4096 - 30);
@@ -95,7 +95,7 @@ TEST(thread_context, refuses_what_is_no_record)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct snapshot snapshot = {.thread_pointer = THREAD};
+		struct snapshot snapshot = {.data_pointer = THREAD};
 		struct wanted_memory wanted;
 
 		copy_word(&snapshot, THREAD - 16, cases[i].pointer);
@@ -115,7 +115,7 @@ static const struct context_place of_library = {.access = CONTEXT_ACCESS_DYNAMIC
 /* A thread whose loader's vector has a number of entries, as of a generation. */
 static struct snapshot with_vector(uint64_t nr, uint64_t generation, uint64_t block)
 {
-	struct snapshot snapshot = {.thread_pointer = THREAD};
+	struct snapshot snapshot = {.data_pointer = THREAD};
 	const uint64_t head[] = {nr, 0, generation};
 
 	copy_word(&snapshot, THREAD + 8, VECTOR);
@@ -151,7 +151,7 @@ TEST(thread_context, goes_through_the_vector_of_a_library)
 
 TEST(thread_context, needs_the_pointer_of_the_thread)
 {
-	struct snapshot snapshot = {.thread_pointer = 0};
+	struct snapshot snapshot = {.data_pointer = 0};
 	struct wanted_memory wanted;
 
 	assert_int_equal(find(&of_program, &snapshot, &wanted), CONTEXT_ABSENT);
