@@ -97,14 +97,27 @@ class Contexts(LiveCase):
                 recording = record(self.directory, [build(*IN_PLUGIN), "cpu", "3000", "2", library])
                 self.assertGreater(self.assert_shares(recording), 0.8)
 
+    def answering(self, recording, route):
+        """The functions of threads that have this label."""
+        done = profc("report", "-i", recording.path, "-m", "wall", "--json",
+                     "--label", f"http.route={route}", status=None)
+        rows = json.loads(done.stdout)["rows"] if done.returncode == 0 else []
+        return {row["function"] for row in rows} & set(ANSWERS)
+
     def check_each_thread(self, *command):
-        """Each thread answers one route in one function: with any other label it is wrong."""
-        recording = record(self.directory, [*command[:1], "apart", "2000", "6", *command[1:]])
-        for route, function in zip(ROUTES, ANSWERS):
-            report = recording.report("-m", "wall", "--label", f"http.route={route}")
-            seen = {row["function"] for row in report["rows"]} & set(ANSWERS)
-            self.assertEqual(seen, {function})
-        self.assertGreaterEqual(self.counters(recording)["context_read"], 6)
+        """
+        Each thread answers one route in one function: with any other label it is wrong. A slow
+        machine needs longer for a sample of each.
+        """
+        for ms in 1500, 10000, 30000:
+            recording = record(self.directory, [command[0], "apart", str(ms), "6", *command[1:]])
+            seen = [self.answering(recording, route) for route in ROUTES]
+            for route, function, answering in zip(ROUTES, ANSWERS, seen):
+                self.assertLessEqual(answering, {function}, route)
+            if all(seen):
+                break
+        self.assertTrue(all(seen), recording.info())
+        self.assertGreaterEqual(self.counters(recording)["context_read"], len(ROUTES))
 
     def test_each_thread_has_its_own(self):
         """However few samples there are."""
