@@ -239,6 +239,8 @@ int record_options_check_lasting(const struct record_options *options, const cha
 		{count->reachable, "--reachable",
 		 "it searches memory at the end of a recording: profc attach --mem --reachable "
 		 "-d 1m, when it has grown"},
+		{count->spans.nr, "--spans",
+		 "the times of calls cover a whole recording: profc attach --spans FUNC -d 1m"},
 		{options->agent && count_options_have_memory(count), "--agent and --mem at once",
 		 "memory of long ago is forgotten, of which an agent would still be told; either "
 		 "of them goes"},
@@ -273,10 +275,6 @@ int record_options_joiners(const struct record_options *options, struct joiners 
 	if (status == 0 && options->count.within && !joiners_is_empty(joiners))
 		status = err_set(err, ERR_INVALID,
 				 "--within cannot be combined with --unit and --comm");
-	if (status == 0 && options->count.spans.nr &&
-	    (options->keep.span_ns || options->keep.every.span_ns))
-		status = err_set(err, ERR_INVALID, "--spans cannot be combined with --%s",
-				 options->keep.span_ns ? "keep" : "push");
 	return status;
 }
 
