@@ -308,6 +308,7 @@ static void write_marks(const struct page_data *data, struct json *json)
 {
 	const struct extract *extract = data->extract;
 
+	json_key_u64(json, "nrRuns", extract->profile->runs.nr);
 	json_key_array_begin(json, "marks");
 	for (size_t i = 0; i < extract->nr_marks; i++) {
 		json_array_begin(json);

@@ -49,6 +49,7 @@ class TimeChart extends Sheet {
 		});
 		this.canvas.addEventListener("keydown", (event) => this.key(event));
 		this.canvas.addEventListener("blur", () => { this.focused = null; this.redraw(); });
+		this.minimap = new Minimap(this);
 		this.canvas.addEventListener("dblclick", () => {
 			if (this.hovered && this.hovered.label >= 0)
 				this.zoomTo(this.hovered.from, this.hovered.to);
@@ -57,6 +58,21 @@ class TimeChart extends Sheet {
 
 	bounds() {
 		return rangeOf() || {from: this.side.data.fromNs, to: this.side.data.toNs};
+	}
+
+	whole() {
+		return this.bounds();
+	}
+
+	wholeKey() {
+		return keyOf("from", "to") + this.thread;
+	}
+
+	// When the thread ran.
+	paintWhole(context, width, height) {
+		const at = this.bounds();
+		if (this.run)
+			paintTrack(context, bucketsOf(this.side, this.run, at, width, newBuckets(at, width)), width, height, trackColors());
 	}
 
 	update() {
@@ -74,7 +90,7 @@ class TimeChart extends Sheet {
 			else
 				this.setView(bounds.from + state.left * size, bounds.from + state.right * size);
 		}
-		this.setContentHeight((this.deepest() + 3) * FRAME_PX);
+		this.setContentHeight(this.top() + (this.deepest() + 2) * FRAME_PX);
 		this.redraw();
 	}
 
@@ -186,7 +202,7 @@ class TimeChart extends Sheet {
 		if (!this.run)
 			return;
 		this.layOut();
-		const top = FRAME_PX - this.host.scrollTop, look = frameLook();
+		const top = this.top() - this.host.scrollTop, look = frameLook();
 		for (const box of this.boxes) {
 			const y = top + box.depth * FRAME_PX;
 			if (y > -FRAME_PX && y < this.height)
@@ -198,21 +214,28 @@ class TimeChart extends Sheet {
 		this.paintAxis(context);
 	}
 
+	// Room above the stacks: for times, and for marks if there are some.
+	top() {
+		return FRAME_PX + (this.side.data.marks.length ? MARK_PX : 0);
+	}
+
 	paintAxis(context) {
-		const size = this.view.to - this.view.from, step = niceStep(size / Math.max(2, this.width / 110));
+		const {from, to} = this.view, look = axisLook(), marks = this.side.data.marks;
 		context.globalAlpha = 1;
-		context.clearRect(0, 0, this.width, FRAME_PX - 1);
-		context.fillStyle = dark() ? "#bbb" : "#555";
-		for (let t = Math.ceil(this.view.from / step) * step; t < this.view.to; t += step) {
-			const x = (t - this.view.from) / size * this.width;
-			context.fillRect(x, 0, 1, 5);
-			context.fillText(axisText(t, step), x + 3, 12);
-		}
+		context.fillStyle = dark() ? "#18191b" : "#ffffff";
+		context.fillRect(0, 0, this.width, this.top() - 1);
+		paintTimes(context, from, to, this.width, look);
+		paintMarks(context, marks, from, to, this.width, AXIS_PX, look);
+		context.fillStyle = look.mark;
+		context.globalAlpha = 0.5;
+		for (const [time] of marks)
+			context.fillRect((time - from) / (to - from) * this.width, this.top(), 1, this.height);
+		context.globalAlpha = 1;
 	}
 
 	boxAt(at) {
-		const depth = Math.floor((at.y + this.host.scrollTop - FRAME_PX) / FRAME_PX);
-		return at.y < FRAME_PX ? null : this.boxes.find((box) =>
+		const depth = Math.floor((at.y + this.host.scrollTop - this.top()) / FRAME_PX);
+		return at.y < this.top() ? null : this.boxes.find((box) =>
 			box.depth === depth && at.x >= box.x && at.x < box.x + box.width) || null;
 	}
 
@@ -294,15 +317,15 @@ class TimeChart extends Sheet {
 
 	// Moves to a box, brings it into sight and says what it is.
 	focus(box) {
-		const y = (box.depth + 1) * FRAME_PX, room = this.height - FRAME_PX;
+		const y = this.top() + box.depth * FRAME_PX, room = this.height - FRAME_PX;
 		const middle = (box.from + box.to) / 2, size = (box.to - box.from) * this.width / 24;
 		this.focused = {time: middle, depth: box.depth};
 		if (box.width < 4) { // too narrow for its outline
 			this.setView(middle - size / 2, middle + size / 2);
 			this.keepView();
 		}
-		if (y - FRAME_PX < this.host.scrollTop)
-			this.host.scrollTop = y - FRAME_PX;
+		if (y - this.top() < this.host.scrollTop)
+			this.host.scrollTop = y - this.top();
 		else if (y > this.host.scrollTop + room)
 			this.host.scrollTop = y - room;
 		if (box.label >= 0)
@@ -361,16 +384,6 @@ class TimeChart extends Sheet {
 		this.keepView();
 		return {at: next + 1, of: starts.length};
 	}
-}
-
-function niceStep(least) {
-	const power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
-	return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= least);
-}
-
-function axisText(ns, step) {
-	const digits = Math.max(0, Math.min(6, Math.ceil(9 - Math.log10(step))));
-	return (ns / 1e9).toFixed(digits) + " s";
 }
 
 // The thread of the time order: the one that was chosen, or the one with most samples of those

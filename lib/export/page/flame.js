@@ -138,6 +138,8 @@ class Sheet {
 		charPx = context.measureText("MMMMMMMMMM").width / 10;
 		this.paint(context);
 		context.globalAlpha = 1;
+		if (this.minimap)
+			this.minimap.draw();
 	}
 
 	at(event) {
@@ -227,6 +229,31 @@ class FlameGraph extends Sheet {
 		});
 		this.canvas.addEventListener("keydown", (event) => this.key(event));
 		this.canvas.addEventListener("blur", () => { this.focused = -1; this.redraw(); });
+		this.minimap = options.zooms ? new Minimap(this) : null;
+	}
+
+	whole() {
+		return {from: 0, to: this.tree ? this.tree.width[0] : 0};
+	}
+
+	wholeKey() {
+		return keyOf(...TREE, "invert", "colors");
+	}
+
+	// In rows as high as there is room for.
+	paintWhole(context, width, height) {
+		const tree = this.tree, colors = functionColors(), scale = width / (tree.width[0] || 1);
+		const nr = tree.deepest + 1 - this.skipped, row = Math.min(4, height / nr);
+		for (let i = 0; i < tree.nr;) {
+			const size = tree.width[i] * scale, depth = tree.depth[i] - this.skipped;
+			if (size < NARROW_PX || depth * row >= height) {
+				i = tree.end[i];
+				continue;
+			}
+			context.fillStyle = tree.label[i] < 0 ? grey() : colors[tree.label[i]];
+			context.fillRect(tree.start[i] * scale, depth * row, Math.max(size, 0.5), row);
+			i++;
+		}
 	}
 
 	update() {

@@ -9,8 +9,9 @@
 //	waits.js    what threads wait for, and who has it
 //	trees.js    from stacks to trees of functions and sums of functions and lines
 //	colors.js, tip.js, search.js, rows.js, copy.js   parts that views share
+//	axis.js, minimap.js   the axis of time with marks, and the whole of a graph of which a part is in sight
 //	flame.js, sandwich.js, chart.js, tree.js, table.js, source.js, waiting.js   the views
-//	time.js     tracks of threads, where a range of time is chosen
+//	threads.js, marks.js, time.js   tracks by process and thread, phases between marks, and the range of time
 //	header.js   what the recording is, the tool bar and the bar of the chosen function
 //	main.js     puts them together
 const byId = (id) => document.getElementById(id);

@@ -6,7 +6,7 @@ const DEFAULTS = {
 	view: "flame", metric: "", from: null, to: null, threads: null, focus: -1, only: "", drop: [], without: "", hide: [],
 	hideModules: [], collapse: false, invert: false, group: "process", pattern: "[0-9]+",
 	zoom: [], left: null, right: null, function: -1, search: "", sort: "-self", waitSort: "-blocked", colors: "module", thread: -1, line: 0, asm: false,
-	file: "",
+	file: "", folded: null, trackSort: "cpu", tall: 0,
 };
 const NUMBERS = ["from", "to", "left", "right"]; // or null
 let state = {...DEFAULTS};
@@ -39,7 +39,7 @@ function decodeList(key, text) {
 }
 
 function decodeValue(key, text) {
-	if (Array.isArray(DEFAULTS[key]) || key === "threads")
+	if (Array.isArray(DEFAULTS[key]) || key === "threads" || key === "folded")
 		return decodeList(key, text);
 	const word = decodeURIComponent(text);
 	if (typeof DEFAULTS[key] === "boolean")
@@ -82,6 +82,9 @@ function checkState(read) {
 		read[key] = regexOf(read[key]) ? read[key] : "";
 	if (!metrics.includes(read.metric))
 		read.metric = defaults.metric;
+	if (!(read.trackSort in TRACK_ORDERS))
+		read.trackSort = defaults.trackSort;
+	read.tall = Math.max(0, Math.min(2000, read.tall));
 	read.metric = metricOfView(read.view, read.metric);
 	if (read.threads)
 		read.threads = read.threads.filter((id) => Number.isInteger(id) && id in sides[0].threads);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tracks: where in time CPU, waits for one and sleep were, thread by thread; memory and counters, if
-// recorded.
+// Tracks: where in time CPU, waits for one and sleep were, of all and thread by thread (see threads.js);
+// memory and counters, if recorded.
 // Dragging in them selects a range, boxes select threads.
-const TRACK_PX = 20, ALL_PX = 34;
+const TRACK_PX = 20, ALL_PX = 29;
 const MANY_THREADS = 6; // from here on not all are in sight
-const KEPT_THREADS = 64; // as many have their sums by pixel kept, in sight or not
 
 function trackColors() {
 	return {cpu: hsl(140, 45, 45, 48), runq: hsl(32, 85, 55, 50), blocked: hsl(220, 15, 84, 27),
@@ -16,6 +15,55 @@ function countersOf(side) {
 	return Object.keys(side.advances).filter((metric) => metric !== "elapsed");
 }
 
+// By pixel of a width from one moment to another: cpu, runq, blocked in ns.
+function bucketsOf(side, run, at, width, into) {
+	const {start, end, cpu, runq, blocked} = side.samples, perNs = width / (at.to - at.from);
+	for (let i = sampleAt(side, run, at.from); i < run.last && start[i] < at.to; i++) {
+		const size = end[i] - start[i], wall = cpu[i] + runq[i] + blocked[i];
+		if (!wall || size <= 0)
+			continue;
+		// Views share CPU time among neighbours: how the time of this one passed is in proportion.
+		const scale = wall > size ? size / wall : 1;
+		const from = (start[i] - at.from) * perNs, to = (end[i] - at.from) * perNs;
+		const first = Math.max(0, Math.floor(from)), last = Math.min(width - 1, Math.floor(to));
+		for (let x = first; x <= last; x++) {
+			const part = first === last && from >= 0 && to <= width ? scale :
+				Math.max(0, Math.min(to, x + 1) - Math.max(from, x)) / (to - from) * scale;
+			into.cpu[x] += cpu[i] * part;
+			into.runq[x] += runq[i] * part;
+			into.blocked[x] += blocked[i] * part;
+		}
+	}
+	return into;
+}
+
+function newBuckets(at, width) {
+	return {cpu: new Float64Array(width), runq: new Float64Array(width), blocked: new Float64Array(width),
+		most: (at.to - at.from) / width};
+}
+
+function paintTrack(context, sums, width, height, colors) {
+	const kinds = ["cpu", "runq", "blocked", "memory", "advance"].filter((kind) => sums[kind]);
+	const tops = kinds.map(() => new Float64Array(width));
+	for (let x = 0; x < width; x++) {
+		let y = height;
+		for (let i = 0; i < kinds.length; i++)
+			y = tops[i][x] = Math.max(0, y - sums[kinds[i]][x] / sums.most * height);
+	}
+	// Each as one shape from its top to the bottom, so that the lower ones cover their part of it.
+	for (let i = kinds.length - 1; i >= 0; i--) {
+		context.fillStyle = colors[kinds[i]];
+		context.beginPath();
+		context.moveTo(0, height);
+		for (let x = 0; x < width; x++) {
+			context.lineTo(x, tops[i][x]);
+			context.lineTo(x + 1, tops[i][x]);
+		}
+		context.lineTo(width, height);
+		context.fill();
+	}
+}
+
 class Tracks {
 	constructor() {
 		this.side = sides[0];
@@ -24,163 +72,45 @@ class Tracks {
 		this.host = byId("tracks");
 		this.range = byId("range");
 		this.rows = [];
-		this.addRow("all threads", ALL_PX, (width) => this.sumAll(width), -1);
+		this.list = new ThreadList(this, byId("threads"));
+		this.threads = this.list.threads;
+		this.addRow("all threads", (width) => this.sumAll(width));
 		if (this.side.blocks)
-			this.addRow("memory (alive)", ALL_PX, (width) => this.liveBytes(width), -2);
+			this.addRow("memory (alive)", (width) => this.liveBytes(width));
 		for (const metric of countersOf(this.side))
-			this.addRow(metric, ALL_PX, (width) => this.advancesOf(metric, width), -3);
-		this.list = byId("threads");
-		this.fillThreads();
+			this.addRow(metric, (width) => this.advancesOf(metric, width));
+		this.addAxis();
 		this.listen(byId("summary"));
-		this.listen(this.list);
+		this.listen(this.list.host);
 		new ResizeObserver(() => this.draw()).observe(byId("time"));
-		this.list.addEventListener("scroll", () => this.draw());
 	}
 
-	addRow(name, height, sums, thread) {
-		const row = {name: name, height: height, sums: sums, thread: thread, canvas: element("canvas")};
-		const line = element("div", "track"), label = element("div", "track-name", name);
+	addRow(name, sums) {
+		const row = {name: name, sums: sums, canvas: element("canvas"), scale: element("div", "track-scale dim")};
+		const line = element("div", "track"), label = element("div", "track-label");
 		row.canvas.setAttribute("role", "img");
 		row.canvas.setAttribute("aria-label", name + " over time");
+		label.append(element("div", "track-name", name), row.scale);
 		line.append(label, row.canvas);
-		line.style.height = height + "px";
+		line.style.height = ALL_PX + "px";
 		byId("summary").append(line);
 		this.rows.push(row);
 	}
 
-	// As short as tells the threads apart: with the process, or an id, where there are several of a name.
-	nameThreads() {
-		const side = this.side, processes = new Set(this.threads.map((row) => side.threads[row.thread][0]));
-		const names = [...processes].map((process) => side.processes[process][0]), count = new Map();
-		const isTwin = (name) => names.indexOf(name) !== names.lastIndexOf(name);
-		for (const row of this.threads) {
-			const [process, name] = side.threads[row.thread], [processName, pid] = side.processes[process];
-			const prefix = processes.size < 2 ? "" : processName + (isTwin(processName) ? " " + pid : "");
-			const isOwn = !name || name === processName;
-			row.short = !prefix ? name || processName : isOwn ? prefix : prefix + "/" + name;
-			count.set(row.short, (count.get(row.short) || 0) + 1);
-		}
-		for (const row of this.threads)
-			row.short += count.get(row.short) > 1 ? " " + side.threads[row.thread][2] : "";
-	}
-
-	// Most of the wall time first would put sleepers on top: it is CPU time, then samples.
-	fillThreads() {
-		const side = this.side, sum = (run, column) => {
-			let all = 0;
-			for (let i = run.first; i < run.last; i++)
-				all += column[i];
-			return all;
-		};
-		this.threads = side.runs.map((run) => ({
-			thread: run.thread, run: run, cpu: sum(run, side.samples.cpu), name: threadName(side, run.thread),
-		})).sort((a, b) => b.cpu - a.cpu || (b.run.last - b.run.first) - (a.run.last - a.run.first));
-		this.nameThreads();
-		this.body = element("div", "body");
-		this.list.append(this.body);
-		this.list.hidden = this.threads.length < 2;
-		this.listRows(this.threads);
-		this.list.addEventListener("click", (event) => {
-			if (event.target.tagName === "INPUT")
-				this.toggle(Number(event.target.value), event.altKey || event.shiftKey);
-		});
-		this.lines = new Map();
-	}
-
-	listRows(rows) {
-		this.listed = rows;
-		rows.forEach((row, i) => { row.top = i * TRACK_PX; });
-		this.body.style.height = rows.length * TRACK_PX + "px";
-	}
-
-	// Selects the threads whose name matches, and lists them alone.
-	findThreads(text) {
-		const pattern = regexOf(text), found = this.threads.filter((row) => !pattern || pattern.test(row.name));
-		const isWrong = text !== "" && (!pattern || !found.length);
-		byId("thread-search").setAttribute("aria-invalid", String(isWrong));
-		if (isWrong)
-			return;
-		this.listRows(found);
-		this.list.scrollTop = 0;
-		const isAll = found.length === this.threads.length;
-		setState({threads: isAll ? null : found.map((row) => row.thread), thread: -1}, true);
-	}
-
-	isChosen(thread) {
-		return !state.threads || state.threads.includes(thread);
-	}
-
-	// One more or less; or that one alone.
-	toggle(thread, isAlone) {
-		if (isAlone) {
-			setState({threads: [thread], thread: -1});
-			return;
-		}
-		const all = this.threads.map((row) => row.thread);
-		const chosen = new Set(state.threads || all);
-		if (chosen.has(thread))
-			chosen.delete(thread);
-		else
-			chosen.add(thread);
-		setState({threads: chosen.size === all.length || !chosen.size ? null : [...chosen], thread: -1});
+	addAxis() {
+		const line = element("div", "track axis"), marks = this.side.data.marks;
+		this.axis = element("canvas");
+		this.axis.setAttribute("role", "img");
+		this.axis.setAttribute("aria-label", "time" + (marks.length ? ", with " + marks.length + " marks" : ""));
+		line.append(element("div", "track-label"), this.axis);
+		line.style.height = AXIS_PX + (marks.length ? MARK_PX : 0) + "px";
+		byId("summary").append(line);
 	}
 
 	// --- what is drawn ---
 
-	// By pixel: cpu, runq, blocked in ns.
-	bucketsOf(run, width, into) {
-		const {start, end, cpu, runq, blocked} = this.side.samples, perNs = width / (this.to - this.from);
-		for (let i = run.first; i < run.last; i++) {
-			const size = end[i] - start[i], wall = cpu[i] + runq[i] + blocked[i];
-			if (!wall || size <= 0)
-				continue;
-			// Views share CPU time among neighbours: how the time of this one passed is in proportion.
-			const scale = wall > size ? size / wall : 1;
-			const from = (start[i] - this.from) * perNs, to = (end[i] - this.from) * perNs;
-			const first = Math.max(0, Math.floor(from)), last = Math.min(width - 1, Math.floor(to));
-			for (let x = first; x <= last; x++) {
-				const part = first === last && from >= 0 && to <= width ? scale :
-					Math.max(0, Math.min(to, x + 1) - Math.max(from, x)) / (to - from) * scale;
-				into.cpu[x] += cpu[i] * part;
-				into.runq[x] += runq[i] * part;
-				into.blocked[x] += blocked[i] * part;
-			}
-		}
-	}
-
-	newBuckets(width) {
-		return {cpu: new Float64Array(width), runq: new Float64Array(width), blocked: new Float64Array(width),
-			most: (this.to - this.from) / width};
-	}
-
-	sumThread(row, width) {
-		if (!row.sumsAt || row.sumsAt.width !== width) {
-			row.sumsAt = {width: width, sums: this.newBuckets(width)};
-			this.bucketsOf(row.run, width, row.sumsAt.sums);
-		}
-		return row.sumsAt.sums;
-	}
-
 	sumAll(width) {
-		const buckets = this.newBuckets(width), isKept = this.threads.length <= KEPT_THREADS;
-		for (const row of this.threads) {
-			if (!isKept) {
-				this.bucketsOf(row.run, width, buckets);
-				continue;
-			}
-			const own = this.sumThread(row, width);
-			for (let x = 0; x < width; x++) {
-				buckets.cpu[x] += own.cpu[x];
-				buckets.runq[x] += own.runq[x];
-			}
-		}
-		// Sleepers would leave no room for what runs.
-		let most = 0;
-		for (let x = 0; x < width; x++)
-			most = Math.max(most, buckets.cpu[x] + buckets.runq[x]);
-		buckets.blocked.fill(0);
-		buckets.most = most || 1;
-		return buckets;
+		return this.list.sumRows(this.threads, width);
 	}
 
 	liveBytes(width) {
@@ -218,87 +148,59 @@ class Tracks {
 		return {advance: sums, most: sums.reduce((most, sum) => Math.max(most, sum), 1), metric: metric};
 	}
 
-	drawRow(row, height, sums) {
-		const canvas = row.canvas, width = canvas.clientWidth, scale = devicePixelRatio || 1;
-		if (!width)
-			return;
-		const key = width + " " + scale + dark();
-		if (row.drawn === key)
-			return;
-		row.drawn = key;
-		if (!row.sumsAt || row.sumsAt.width !== width)
-			row.sumsAt = {width: width, sums: sums(width)};
+	// False: it is not in sight, or was drawn like this already.
+	begin(canvas, height, was) {
+		const width = canvas.clientWidth, scale = devicePixelRatio || 1, key = width + " " + scale + dark();
+		if (!width || was.drawn === key)
+			return null;
+		was.drawn = key;
 		canvas.width = Math.round(width * scale);
 		canvas.height = Math.round(height * scale);
-		const context = canvas.getContext("2d"), colors = trackColors();
+		const context = canvas.getContext("2d");
 		context.scale(scale, scale);
-		this.paint(context, row.sumsAt.sums, width, height - 2, colors);
+		return context;
 	}
 
-	paint(context, sums, width, height, colors) {
-		const kinds = ["cpu", "runq", "blocked", "memory", "advance"].filter((kind) => sums[kind]);
-		const tops = kinds.map(() => new Float64Array(width));
-		for (let x = 0; x < width; x++) {
-			let y = height;
-			for (let i = 0; i < kinds.length; i++)
-				y = tops[i][x] = Math.max(0, y - sums[kinds[i]][x] / sums.most * height);
-		}
-		// Each as one shape from its top to the bottom, so that the lower ones cover their part of it.
-		for (let i = kinds.length - 1; i >= 0; i--) {
-			context.fillStyle = colors[kinds[i]];
-			context.beginPath();
-			context.moveTo(0, height);
-			for (let x = 0; x < width; x++) {
-				context.lineTo(x, tops[i][x]);
-				context.lineTo(x + 1, tops[i][x]);
-			}
-			context.lineTo(width, height);
-			context.fill();
-		}
+	drawRow(row, height, sums) {
+		const context = this.begin(row.canvas, height, row), width = row.canvas.clientWidth, colors = trackColors();
+		if (!context)
+			return;
+		if (!row.sumsAt || row.sumsAt.width !== width)
+			row.sumsAt = {width: width, sums: sums(width)};
+		paintTrack(context, row.sumsAt.sums, width, height - 2, colors);
 		context.fillStyle = colors.mark;
 		for (const [time] of this.side.data.marks)
 			context.fillRect((time - this.from) / (this.to - this.from) * width, 0, 1, height + 2);
+		if (row.scale)
+			row.scale.textContent = "up to " + this.scaleText(row.sumsAt.sums, width);
+	}
+
+	// The full height of a track.
+	scaleText(sums, width) {
+		const per = (this.to - this.from) / width;
+		if (sums.memory)
+			return bytesText(sums.most);
+		if (sums.advance)
+			return amountText(sums.metric, sums.most / per * 1e9) + "/s";
+		const nr = sums.most / per;
+		return nr.toFixed(nr < 10 ? 1 : 0) + (nr.toFixed(1) === "1.0" ? " thread" : " threads");
+	}
+
+	drawAxis() {
+		const marks = this.side.data.marks, look = axisLook(), width = this.axis.clientWidth;
+		const context = this.begin(this.axis, AXIS_PX + (marks.length ? MARK_PX : 0), this);
+		if (!context)
+			return;
+		paintTimes(context, this.from, this.to, width, look);
+		paintMarks(context, marks, this.from, this.to, width, AXIS_PX, look);
 	}
 
 	draw() {
+		this.drawAxis();
 		for (const row of this.rows)
-			this.drawRow(row, row.height, row.sums);
-		this.drawThreads();
+			this.drawRow(row, ALL_PX, row.sums);
+		this.list.draw();
 		this.placeRange();
-	}
-
-	drawThreads() {
-		if (this.list.hidden || !this.list.clientHeight)
-			return;
-		const first = Math.max(0, Math.floor(this.list.scrollTop / TRACK_PX) - 2);
-		const last = Math.min(this.listed.length, first + Math.ceil(this.list.clientHeight / TRACK_PX) + 4);
-		const rows = [];
-		for (let i = first; i < last; i++) {
-			const row = this.listed[i];
-			row.line = row.line || this.threadLine(row);
-			row.line.style.top = row.top + "px";
-			row.line.querySelector("input").checked = this.isChosen(row.thread);
-			row.line.classList.toggle("off", !this.isChosen(row.thread));
-			rows.push(row.line);
-		}
-		if (rows.some((line) => line.parentNode !== this.body) || rows.length !== this.body.children.length)
-			this.body.replaceChildren(...rows);
-		for (let i = first; i < last; i++)
-			this.drawRow(this.listed[i], TRACK_PX, (width) => this.sumThread(this.listed[i], width));
-	}
-
-	threadLine(row) {
-		const line = element("div", "track"), label = element("label", "track-name"), box = element("input");
-		box.type = "checkbox";
-		box.value = row.thread;
-		label.append(box, element("span", "name", row.short), element("span", "dim", timeText(row.cpu)));
-		label.title = row.name + ", CPU " + timeText(row.cpu) + "; with Shift: this one alone";
-		row.canvas = element("canvas");
-		row.canvas.setAttribute("role", "img");
-		row.canvas.setAttribute("aria-label", row.name + " over time: CPU " + timeText(row.cpu));
-		row.canvas.dataset.thread = row.thread;
-		line.append(label, row.canvas);
-		return line;
 	}
 
 	// --- the range ---
@@ -354,10 +256,12 @@ class Tracks {
 		else if (row && row.run)
 			setState({thread: row.thread, view: "chart", left: null, right: null,
 				...this.functionAt(row, this.timeAt(event.clientX))});
+		else if (row && row.rows)
+			this.list.fold(row);
 	}
 
 	rowOf(canvas) {
-		return this.rows.concat(this.threads).find((row) => row.canvas === canvas);
+		return this.rows.concat(this.list.listed).find((row) => row.canvas === canvas);
 	}
 
 	// {function}, unless the thread was not there, or has no stack.
@@ -404,11 +308,14 @@ class Tracks {
 
 	showRange(from, to) {
 		const box = this.canvasBox(), outer = this.host.getBoundingClientRect(), all = this.to - this.from;
+		const length = from === null ? "" : timeText(to - from);
 		this.range.hidden = from === null;
+		byId("length").textContent = length && "= " + length;
 		if (from === null)
 			return;
 		this.range.style.left = box.left - outer.left + (from - this.from) / all * box.width + "px";
 		this.range.style.width = Math.max(1, (to - from) / all * box.width) + "px";
+		byId("range-length").textContent = length;
 	}
 
 	placeRange() {
@@ -416,20 +323,25 @@ class Tracks {
 	}
 
 	update() {
-		const search = byId("thread-search");
-		if (!state.threads && document.activeElement !== search) {
-			search.value = "";
-			search.setAttribute("aria-invalid", "false");
-			this.listRows(this.threads);
-		}
+		this.list.update();
 		this.draw();
+		if (this.marks)
+			this.marks.update();
 		byId("from").value = state.from === null ? "" : secondsText(state.from);
 		byId("to").value = state.to === null ? "" : secondsText(state.to);
+		sayRange("");
 		byId("all-time").hidden = state.from === null;
 		byId("all-threads").hidden = !state.threads;
 		byId("chosen").textContent = state.threads ?
 			state.threads.length + " of " + this.threads.length + " threads" : "";
 	}
+}
+
+// Why a range cannot be selected.
+function sayRange(why) {
+	byId("range-wrong").textContent = why;
+	for (const id of ["from", "to"])
+		byId(id).setAttribute("aria-invalid", String(why !== ""));
 }
 
 function showTrackLegend() {
@@ -445,16 +357,16 @@ function makeTracks() {
 	const typed = () => {
 		const [from, to] = ["from", "to"].map((id) => byId(id).value.trim());
 		const start = from === "" ? tracks.from : Number(from) * 1e9, end = to === "" ? tracks.to : Number(to) * 1e9;
-		const isRange = start < end;
-		byId("from").setAttribute("aria-invalid", String(!isRange));
-		byId("to").setAttribute("aria-invalid", String(!isRange));
-		if (isRange)
+		if (start < end)
 			tracks.choose(...(from === "" && to === "" ? [null, null] : [start, end]));
+		else
+			sayRange(Number.isNaN(start) || Number.isNaN(end) ? "times are seconds, such as 1.25" :
+				"\u201cfrom\u201d must be before \u201cto\u201d");
 	};
 	byId("from").addEventListener("change", typed);
 	byId("to").addEventListener("change", typed);
-	byId("thread-search").hidden = tracks.threads.length < MANY_THREADS;
-	byId("thread-search").addEventListener("input", () => tracks.findThreads(byId("thread-search").value));
+	tracks.list.listen();
+	listenToMarks(tracks);
 	byId("all-time").addEventListener("click", () => tracks.choose(null, null));
 	byId("all-threads").addEventListener("click", () => setState({threads: null}));
 	showTrackLegend();
