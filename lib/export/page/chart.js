@@ -100,9 +100,10 @@ class TimeChart extends Sheet {
 		if (path)
 			return path;
 		path = [];
+		const merged = mergedModules();
 		for (let at = stack; at >= 0; at = this.side.stackPrefix[at]) {
 			const label = this.side.stackFunction[at];
-			if (!this.hidden[label] && !(state.collapse && path[path.length - 1] === label))
+			if (!this.hidden[label] && !isMergedAway(this.side, at, merged) && !(state.collapse && path[path.length - 1] === label))
 				path.push(label);
 		}
 		path.reverse();

@@ -99,7 +99,7 @@ function listenToTools() {
 	byId("previous").addEventListener("click", () => goToMatch(-1));
 	for (const id of ["only", "without"])
 		byId(id).addEventListener("click", () =>
-			setState({[id]: state.search, search: "", zoom: [], left: null, right: null}));
+			takeStep({[id]: state.search, search: ""}));
 	byId("reset").addEventListener("click", resetAll);
 	byId("show-help").addEventListener("click", () => byId("help").showModal());
 }
@@ -121,36 +121,77 @@ function goToMatch(step) {
 	byId("place").textContent = found ? found.at + " of " + found.of + (found.what ? " " + found.what : "") : matches() ? "none here" : "";
 }
 
-const NO_TRANSFORMS = {focus: -1, only: "", drop: [], without: "", hide: [], hideModules: []};
+const NO_TRANSFORMS = {focus: -1, only: "", drop: [], dropModules: [], without: "", hide: [], hideModules: [], merge: [],
+	steps: []};
 
 function hasTransforms() {
 	return Object.keys(NO_TRANSFORMS).some((key) => encodeValue(state[key]) !== encodeValue(NO_TRANSFORMS[key]));
 }
 
-// What is left out of stacks, or kept alone, each with a button that undoes it.
+// What is left out of stacks, or kept alone: [word of the address, text, title, patch that takes it back], the last
+// one last.
+function steps() {
+	const found = [], lists = [["drop", "dropped: ", "count its stacks again", (id) => functions[id].name],
+		["dropModules", "dropped: all of ", "count its stacks again", (module) => module],
+		["hide", "hidden: ", "show it again", (id) => functions[id].name],
+		["hideModules", "hidden: all of ", "show it again", (module) => module],
+		["merge", "merged: ", "show each of its functions again", (module) => module]];
+	if (state.focus >= 0)
+		found.push(["focus", "focus: " + functions[state.focus].name, "show all again", {focus: -1}]);
+	if (state.only)
+		found.push(["only", "focus: /" + state.only + "/", "show all again", {only: ""}]);
+	if (state.without)
+		found.push(["without", "dropped: /" + state.without + "/", "count them again", {without: ""}]);
+	for (const [key, text, title, name] of lists) {
+		for (const value of state[key])
+			found.push([key + " " + value, text + name(value), title, {[key]: state[key].filter((other) => other !== value)}]);
+	}
+	return found.sort((a, b) => state.steps.indexOf(a[0]) - state.steps.indexOf(b[0]));
+}
+
+// The words of the steps in the order in which they were taken.
+function stepsAfter(patch) {
+	const before = steps().map(([word]) => word), was = state;
+	state = {...state, ...patch};
+	const now = steps().map(([word]) => word);
+	state = was;
+	return {...patch, steps: [...before.filter((word) => now.includes(word)), ...now.filter((word) => !before.includes(word))]};
+}
+
+function takeStep(patch) {
+	setState({...stepsAfter(patch), zoom: [], left: null, right: null});
+}
+
+function takeBackLast() {
+	takeStep(steps().pop()[3]);
+}
+
+// Each with a button that takes it back.
 function showTransforms() {
-	const chips = [], add = (text, title, patch) => {
+	byId("transforms").replaceChildren(...steps().map(([, text, title, patch]) => {
 		const chip = element("button", "chip", text + " \u00d7");
 		chip.title = title;
-		chip.addEventListener("click", () => setState(patch));
-		chips.push(chip);
-	};
-	if (state.focus >= 0)
-		add("only stacks with " + functions[state.focus].name, "show all again", {focus: -1});
-	if (state.only)
-		add("only stacks with /" + state.only + "/", "show all again", {only: ""});
-	for (const id of state.drop)
-		add("without stacks of " + functions[id].name, "count them again",
-			{drop: state.drop.filter((other) => other !== id)});
-	if (state.without)
-		add("without stacks of /" + state.without + "/", "count them again", {without: ""});
-	for (const id of state.hide)
-		add("hidden: " + functions[id].name, "show it again", {hide: state.hide.filter((other) => other !== id)});
-	for (const module of state.hideModules)
-		add("hidden: all of " + module, "show it again",
-			{hideModules: state.hideModules.filter((other) => other !== module)});
-	byId("transforms").replaceChildren(...chips);
+		chip.addEventListener("click", () => takeStep(patch));
+		return chip;
+	}));
 }
+
+// In which views a control changes anything.
+const EFFECTS = {group: ["flame", "tree"], colors: ["flame", "chart", "sandwich"], invert: ["flame", "tree"],
+	collapse: ["flame", "chart", "sandwich", "tree"]};
+
+function showEffects() {
+	for (const [id, where] of Object.entries(EFFECTS)) {
+		const control = byId(id), is = where.includes(state.view) && (state.metric !== "calls" || id === "colors");
+		control.disabled = !is;
+		(control.closest("label") || control).classList.toggle("idle", !is);
+		control.title = is ? TITLES[id] : "has no effect in this view";
+	}
+	byId("pattern").disabled = !EFFECTS.group.includes(state.view);
+}
+
+const TITLES = {group: "how threads are put together", colors: "what colours of frames say: module, self time, change",
+	invert: "callers below what they call (i)", collapse: "a function that calls itself is one frame"};
 
 function showTools() {
 	for (const id of ["metric", "group", "colors"])
@@ -170,6 +211,7 @@ function showTools() {
 		tab.tabIndex = is ? 0 : -1;
 	}
 	showTransforms();
+	showEffects();
 }
 
 function isPattern(text) {
@@ -186,11 +228,16 @@ const ACTIONS = [
 	{key: "f", text: "Focus", title: "only stacks that have it", patch: (id) => ({focus: id})},
 	{key: "d", text: "Drop", title: "leave out stacks that have it, with their time",
 		patch: (id) => ({drop: [...new Set([...state.drop, id])], function: -1})},
-	{key: "h", text: "Hide", title: "leave it out of stacks: its time goes to its caller",
+	{key: "h", text: "Hide", title: "leave it out of stacks: its time is charged to its caller",
 		patch: (id) => ({hide: [...new Set([...state.hide, id])]})},
 	{key: "m", text: "Hide module", title: "leave all functions of its module out of stacks",
 		patch: (id) => functions[id].module ?
 			{hideModules: [...new Set([...state.hideModules, functions[id].module])]} : {}},
+	{key: "D", text: "Drop module", title: "leave out stacks that have a function of its module, with their time",
+		patch: (id) => functions[id].module ?
+			{dropModules: [...new Set([...state.dropModules, functions[id].module])], function: -1} : {}},
+	{key: "g", text: "Merge module", title: "functions of its module that call each other are one frame: the first",
+		patch: (id) => functions[id].module ? {merge: [...new Set([...state.merge, functions[id].module])]} : {}},
 	{key: "c", text: "Callers", title: "its callers and callees", patch: (id) => ({view: "sandwich",
 		...(waitOf(id) ? {metric: "blocked"} : {})})},
 	{key: "s", text: "Source", title: "its lines", patch: () => ({view: "source", file: "", line: 0})},
@@ -198,9 +245,10 @@ const ACTIONS = [
 ];
 
 function act(action) {
-	const isTransform = "fdhm".includes(action.key);
-	if (state.function >= 0)
-		setState({...action.patch(state.function), ...(isTransform ? {zoom: []} : {}), left: null, right: null});
+	if (state.function >= 0 && "fdhmDg".includes(action.key))
+		takeStep(action.patch(state.function));
+	else if (state.function >= 0)
+		setState({...action.patch(state.function), left: null, right: null});
 }
 
 function actionButtons(after) {

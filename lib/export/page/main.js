@@ -49,7 +49,7 @@ function escape() {
 	else if (state.function >= 0)
 		setState({function: -1});
 	else if (hasTransforms())
-		setState(NO_TRANSFORMS);
+		takeBackLast();
 	else if (state.from !== null)
 		setState({from: null, to: null});
 }

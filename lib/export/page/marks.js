@@ -12,7 +12,7 @@ function phasesOf(side) {
 
 // By phase, of the threads and stacks that are selected.
 function phaseSums() {
-	const keys = ["metric", "threads", "focus", "only", "drop", "without"];
+	const keys = ["metric", "threads", "focus", "only", "drop", "dropModules", "without"];
 	return remember("phases", keyOf(...keys), () => {
 		const side = sides[0], kept = keptStacks(side), groups = [["all", [...groupsOf(side).values()].flat()]];
 		return phasesOf(side).slice(0, PHASES_MAX).map((phase) => {

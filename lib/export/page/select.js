@@ -183,7 +183,9 @@ function addSamples(side, sums, run, metric, range) {
 	const samples = side.samples, counts = side.data.countSamples;
 	const leaves = metric === "blocked" ? side.leafOfSleep : samples.leaf;
 	let last = -1, lastSquare = 0; // the one before that is one observation
-	for (let i = run.first; i < run.last; i++) {
+	for (let i = range ? sampleAt(side, run, range.from) : run.first; i < run.last; i++) {
+		if (range && samples.start[i] > range.to)
+			break; // they are in order
 		const part = partIn(range, samples.start[i], samples.end[i]), seen = samples.seen[i];
 		if (!part)
 			continue;
@@ -340,6 +342,8 @@ function keptStacks(side) {
 		filters.push([stacksWithAny(side, [], state.only), 1]);
 	if (state.drop.length || regexOf(state.without))
 		filters.push([stacksWithAny(side, state.drop, state.without), 0]);
+	if (state.dropModules.length)
+		filters.push([stacksWithAny(side, functionsOf(state.dropModules), ""), 0]);
 	if (!filters.length)
 		return null;
 	return new Uint8Array(side.nrStacks).map((zero, i) => filters.every(([has, wanted]) => has[i] === wanted) ? 1 : 0);
@@ -352,6 +356,23 @@ function keepStacks(rows, has) {
 			kept.add(rows.group[i], rows.stack[i], ...SUMS.map((key) => rows[key][i]));
 	}
 	return kept;
+}
+
+// Those of any of the modules.
+function functionsOf(modules) {
+	return functions.map((row, id) => id).filter((id) => modules.includes(functions[id].module));
+}
+
+// By function: the number of its module, and 1, if successive functions of that are one frame; or null: none are.
+function mergedModules() {
+	return !state.merge.length ? null : remember("merge", keyOf("merge"), () =>
+		functions.map((row) => state.merge.indexOf(row.module) + 1));
+}
+
+// Is a stack no frame of its own, as its caller is of the same merged module?
+function isMergedAway(side, stack, merged) {
+	const above = side.stackPrefix[stack], own = merged ? merged[side.stackFunction[stack]] : 0;
+	return own !== 0 && above >= 0 && merged[side.stackFunction[above]] === own;
 }
 
 // By function: is it left out of stacks?
@@ -377,7 +398,7 @@ function keyOf(...names) {
 	return JSON.stringify(names.map((name) => state[name]));
 }
 
-const SELECTION = ["metric", "from", "to", "threads", "focus", "only", "drop", "without", "group", "pattern"];
+const SELECTION = ["metric", "from", "to", "threads", "focus", "only", "drop", "dropModules", "without", "group", "pattern"];
 
 // {rows: by side, total: by side, all: by side}
 function selection() {
@@ -397,5 +418,6 @@ function sumsOfAll(metric) {
 }
 
 function isAllSelected() {
-	return state.from === null && !state.threads && state.focus < 0 && !state.only && !state.drop.length && !state.without;
+	return state.from === null && !state.threads && state.focus < 0 && !state.only && !state.drop.length && !state.dropModules.length &&
+		!state.without;
 }

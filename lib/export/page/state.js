@@ -3,8 +3,8 @@
 // undoes what was done. Functions stand there by number, which is theirs in this page alone.
 const VIEWS = ["flame", "chart", "sandwich", "tree", "table", "source", "waits"];
 const DEFAULTS = {
-	view: "flame", metric: "", from: null, to: null, threads: null, focus: -1, only: "", drop: [], without: "", hide: [],
-	hideModules: [], collapse: false, invert: false, group: "process", pattern: "[0-9]+",
+	view: "flame", metric: "", from: null, to: null, threads: null, focus: -1, only: "", drop: [], dropModules: [], without: "", hide: [],
+	hideModules: [], merge: [], steps: [], collapse: false, invert: false, group: "process", pattern: "[0-9]+",
 	zoom: [], left: null, right: null, function: -1, search: "", sort: "-self", waitSort: "-blocked", colors: "module", thread: -1, line: 0, asm: false,
 	file: "", folded: null, trackSort: "cpu", tall: 0,
 };
@@ -35,7 +35,7 @@ function isNumberText(text) {
 
 function decodeList(key, text) {
 	const words = text === "" ? [] : text.split(",").map(decodeURIComponent);
-	return key === "hideModules" || key === "zoom" ? words : words.filter(isNumberText).map(Number);
+	return ["hideModules", "dropModules", "merge", "steps", "zoom"].includes(key) ? words : words.filter(isNumberText).map(Number);
 }
 
 function decodeValue(key, text) {

@@ -50,6 +50,7 @@ function describeNode(tree, node, root) {
 		return describeHeld(tree, node);
 	const total = tallyAt(tree.total[0], node), zoomed = root > 0 ? tallyAt(tree.total[0], root) : null;
 	const lines = describeSums(tree.label[node], total, tallyAt(tree.self[0], node), selectedTotal(), zoomed);
+	lines.filter((line) => line[1] === "name").slice(0, 1).forEach((line) => { line[0] = nodeName(tree, node); });
 	if (!sides[1])
 		return lines;
 	return describeChange(total, selectedTotal(), tallyAt(tree.total[1], node), selectedTotal(1)).concat(lines);

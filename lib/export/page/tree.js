@@ -43,9 +43,18 @@ class TreeView {
 					{text: shareText(self, whole), bar: self.weight / whole.weight}] : []),
 			...(old ? [{text: amountText(state.metric, old.weight)},
 				changeCell(changeOf(total, whole, old, tallyAt(tree.total[1], 0)))] : []),
-			{text: labelName(label), title: labelFullName(label), className: "name",
-				indent: tree.depth[node], open: this.isLeaf(i) ? null : this.open.has(node)},
+			{text: nodeName(tree, node), title: labelFullName(label), className: "name",
+				indent: this.columnOf(node), open: this.isLeaf(i) ? null : this.open.has(node)},
 		];
+	}
+
+	// Chains of functions without a choice stand in one column, as reports with --tree have them.
+	columnOf(node) {
+		const {parent, end} = this.tree;
+		let column = 0;
+		for (let above = parent[node]; above >= 0; node = above, above = parent[node])
+			column += above === 0 || end[above + 1] !== end[above] ? 1 : 0;
+		return column;
 	}
 
 	isLeaf(i) {

@@ -35,6 +35,7 @@ class Grower {
 		this.index = new ChildIndex();
 		this.parent = new Int32Array(room);
 		this.label = new Int32Array(room);
+		this.notInlined = new Uint8Array(room); // is any of its frames not?
 		this.self = [];	 // by side: by sum: by node
 		for (let side = 0; side < nrSides; side++)
 			this.self.push(Object.fromEntries(SUMS.map((key) => [key, new Float64Array(room)])));
@@ -53,6 +54,7 @@ class Grower {
 	grow(room) {
 		this.parent = larger(this.parent, room);
 		this.label = larger(this.label, room);
+		this.notInlined = larger(this.notInlined, room);
 		for (const sums of this.self) {
 			for (const key of SUMS)
 				sums[key] = larger(sums[key], room);
@@ -218,7 +220,7 @@ function finish(grower) {
 	const tree = {
 		nr: grower.nr, label: pick(grower.label, order, Int32Array), parent: movedParents(grower.parent, order),
 		self: grower.self.map((sums) => ({...sums, order: order})), // see tallyAt()
-		width: pick(heavy, order, Float64Array),
+		width: pick(heavy, order, Float64Array), notInlined: pick(grower.notInlined, order, Uint8Array),
 	};
 	tree.total = tree.self.map((self, i) => new Totals(tree, self, pick(weights[i], order, Float64Array)));
 	layOut(tree);
@@ -243,6 +245,7 @@ class Planter {
 		this.grower = grower;
 		this.side = side;
 		this.hidden = hidden;
+		this.merged = mergedModules();
 		this.top = top;
 		this.node = new Int32Array(side.nrStacks);
 		this.stamp = new Int32Array(side.nrStacks).fill(-1);
@@ -265,18 +268,36 @@ class Planter {
 		let node = at >= 0 && this.stamp[at] === group ? this.node[at] : this.base(group);
 		while (way.length) {
 			at = way.pop();
-			node = this.step(node, side.stackFunction[at]);
+			node = this.step(node, at);
 			this.node[at] = node;
 			this.stamp[at] = group;
 		}
 		return node;
 	}
 
-	step(node, label) {
-		if (this.hidden[label] || (state.collapse && this.grower.label[node] === label))
+	step(node, stack) {
+		const label = this.side.stackFunction[stack];
+		if (this.hidden[label] || (state.collapse && this.grower.label[node] === label) ||
+				(this.merged && isMergedAway(this.side, stack, this.merged)))
 			return node;
-		return this.grower.child(node, label);
+		const child = this.grower.child(node, label);
+		this.grower.notInlined[child] |= isInlined(this.side, stack) ? 0 : 1;
+		return child;
 	}
+}
+
+function isInlined(side, stack) {
+	return side.frameInlined[side.stackFrame[stack]] !== 0;
+}
+
+// By node of a profile: is any of its stacks' frames not inlined?
+function nodesNotInlined(side) {
+	return remember("inlined " + sides.indexOf(side), "", () => {
+		const is = new Uint8Array(side.nodeParent.length);
+		for (let stack = 0; stack < side.nrStacks; stack++)
+			is[side.nodeOf[stack]] |= isInlined(side, stack) ? 0 : 1;
+		return is;
+	});
 }
 
 // A tree of a part of the nodes of a profile as they are. Where the page begins they are in drawing
@@ -294,7 +315,7 @@ class PlainTree {
 		for (let i = 0; i < rows.nr; i++)
 			this.leaf[i] = side.nodeOf[rows.stack[i]];
 		this.nr = 0;
-		this.label = this.parent = this.slot = new Int32Array(0);
+		this.label = this.parent = this.slot = this.profileNode = new Int32Array(0);
 		this.width = new Float64Array(0);
 		this.self = {};
 		for (const key of SUMS) {
@@ -307,7 +328,7 @@ class PlainTree {
 	reserve(nr) {
 		if (this.nr + nr <= this.label.length)
 			return;
-		for (const key of ["label", "parent", "width", "slot"])
+		for (const key of ["label", "parent", "width", "slot", "profileNode"])
 			this[key] = larger(this[key], Math.max(this.nr + nr, this.label.length * 2));
 	}
 
@@ -316,6 +337,7 @@ class PlainTree {
 		this.label[node] = label;
 		this.parent[node] = parent;
 		this.width[node] = width;
+		this.profileNode[node] = -1;
 		return node;
 	}
 
@@ -379,10 +401,11 @@ class PlainTree {
 		this.weigh(nodes, first, last);
 		this.isSorted = this.isSorted && this.hasSorted(nodes);
 		this.reserve(nr);
-		const {label, parent, width} = this;
+		const {label, parent, width, profileNode} = this;
 		for (let i = 0; i < nr; i++) {
 			const node = nodes[i], at = before + i;
 			place[node] = at;
+			profileNode[at] = node;
 			label[at] = side.stackFunction[side.nodeFirst[node]];
 			parent[at] = above[node] < 0 ? base : place[above[node]];
 			width[at] = weight[node];
@@ -408,6 +431,7 @@ class PlainTree {
 		const pickAll = (column) => order ? pick(column, order, column.constructor) : column.subarray(0, this.nr);
 		const tree = {nr: this.nr, label: pickAll(this.label), width: pickAll(this.width),
 			parent: order ? movedParents(this.parent, order) : this.parent.subarray(0, this.nr)};
+		tree.profileNode = pickAll(this.profileNode);
 		tree.self = [{...this.self, order: pickAll(this.slot)}];
 		tree.total = [new Totals(tree, tree.self[0], tree.width)];
 		layOut(tree);
@@ -443,7 +467,7 @@ function growPlain(rows) {
 
 // The stacks of one profile as they are, nothing left out?
 function isPlain() {
-	return !sides[1] && !state.collapse && !state.hide.length && !state.hideModules.length;
+	return !sides[1] && !state.collapse && !state.hide.length && !state.hideModules.length && !state.merge.length;
 }
 
 function growCallees(top) {
@@ -457,7 +481,7 @@ function growCallees(top) {
 				grower.addSelf(i, planter.nodeOf(rows.stack[row], rows.group[row]), rows, row);
 		}
 	});
-	return finish(grower);
+	return Object.assign(finish(grower), {isOfFrames: true});
 }
 
 // Callers of less than this part of all are not followed: they could not be seen.
@@ -472,7 +496,8 @@ function outermost(side, has, stack) {
 
 // The next stack up that has another function to show, or -1.
 function nextCaller(side, hidden, stack, label) {
-	while (stack >= 0 && (hidden[side.stackFunction[stack]] ||
+	const merged = mergedModules();
+	while (stack >= 0 && (hidden[side.stackFunction[stack]] || isMergedAway(side, stack, merged) ||
 			(state.collapse && side.stackFunction[stack] === label)))
 		stack = side.stackPrefix[stack];
 	return stack;
@@ -491,12 +516,14 @@ function divide(grower, node, ways, hidden, least, todo) {
 		const next = side.stackFunction[stack];
 		let group = byLabel.get(next);
 		if (!group)
-			byLabel.set(next, group = {label: next, weight: 0, ways: []});
+			byLabel.set(next, group = {label: next, weight: 0, ways: [], notInlined: 0});
 		group.weight += rows.weight[way.row];
+		group.notInlined |= isInlined(side, stack) ? 0 : 1;
 		group.ways.push({side: way.side, row: way.row, at: side.stackPrefix[stack]});
 	}
 	for (const group of byLabel.values()) {
 		const child = grower.child(node, group.label);
+		grower.notInlined[child] |= group.notInlined;
 		if (group.weight >= least)
 			todo.push([child, group.ways]);
 		else
@@ -524,7 +551,7 @@ function growCallers(top) {
 		const [node, nodeWays] = todo.pop();
 		divide(grower, node, nodeWays, node === grower.root ? shown : hidden, least, todo);
 	}
-	return finish(grower);
+	return Object.assign(finish(grower), {isOfFrames: true});
 }
 
 function addOwnCalls(grower, side, node, calls) {
@@ -568,7 +595,20 @@ function growNeighbours(id, isUp) {
 	return finish(grower);
 }
 
-const TREE = [...SELECTION, "hide", "hideModules", "collapse"];
+const TREE = [...SELECTION, "hide", "hideModules", "merge", "collapse"];
+
+// Is a node of a tree one of a function that the compiler has inlined there?
+function isInlinedNode(tree, node) {
+	if (tree.label[node] < 0)
+		return false;
+	if (tree.profileNode)
+		return !nodesNotInlined(sides[0])[tree.profileNode[node]];
+	return tree.isOfFrames === true && !tree.notInlined[node];
+}
+
+function nodeName(tree, node) {
+	return labelName(tree.label[node]) + (isInlinedNode(tree, node) ? " (inlined)" : "");
+}
 
 function mergedTree() {
 	if (state.metric === "calls")
