@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is done to stacks on the page of profc export --html, step by step."""
+"""What is done to stacks on the page of profc export --html, step by step, and how the page looks."""
 
 import unittest
 
@@ -152,6 +152,100 @@ class Inlined(InBrowser):
             chains += len(children) == 1
             choices += len(children) > 1
         self.assertGreater(chains, 1)
+
+
+# Contrast by WCAG: the least of all texts that are to be seen.
+CONTRAST = """(() => {
+	const part = (at) => { at /= 255; return at <= 0.04045 ? at / 12.92 : ((at + 0.055) / 1.055) ** 2.4; };
+	const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+	const colour = (text, below) => { canvas.fillStyle = below; canvas.fillRect(0, 0, 1, 1); canvas.fillStyle = text;
+		canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3); };
+	const light = ([r, g, b]) => 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+	const css = ([r, g, b]) => `rgb(${r} ${g} ${b})`;
+	const back = (at) => { const above = at.parentElement ? back(at.parentElement) : "white";
+		return css(colour(getComputedStyle(at).backgroundColor, above)); };
+	let least = [99, ""];
+	for (const at of document.querySelectorAll("body *")) {
+		const own = [...at.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+		if (!own || !at.checkVisibility({visibilityProperty: true}) || at.closest(":disabled, .idle, #help, script, style"))
+			continue;
+		const below = back(at), values = [light(colour(getComputedStyle(at).color, below)), light(colour(below, "white"))];
+		const ratio = (Math.max(...values) + 0.05) / (Math.min(...values) + 0.05);
+		if (ratio < least[0])
+			least = [ratio, at.tagName + "." + at.className + "#" + at.id + " " + at.innerText.slice(0, 30)];
+	}
+	return least;
+})()"""
+
+
+class Looks(Made):
+    def test_theme_is_switched_by_button_key_and_link(self):
+        def back():
+            return self.page.run("getComputedStyle(document.body).backgroundColor")
+        light = back()
+        self.page.click("#theme")
+        dark = back()
+        self.assertNotEqual(dark, light)
+        self.assertEqual(self.state()["theme"], "dark")
+        self.page.key("l")
+        self.assertEqual(back(), light)
+        self.page.open(self.html, "#theme=dark")
+        self.assertEqual(back(), dark)
+        self.page.theme("dark")
+        self.page.open(self.html, "#theme=light")
+        self.assertEqual(back(), light)
+        self.page.open(self.html)
+        self.assertEqual(back(), dark)
+
+    def test_every_text_has_contrast_enough(self):
+        for theme in ("light", "dark"):
+            for view in ("flame", "chart", "tree", "table", "source"):
+                self.page.open(self.html, f"#theme={theme}&view={view}&function=3&from=1000000&to=20000000&hide=7")
+                self.page.run("document.querySelectorAll('main [role=tabpanel]:not([hidden]) .body .row').forEach("
+                              "(row, i) => i === 1 && row.click())")
+                self.page.settle()
+                ratio, where = self.page.run(CONTRAST)
+                self.assertGreaterEqual(ratio, 4.5, (theme, view, where))
+
+    def test_names_have_one_face_and_end_in_an_ellipsis(self):
+        self.page.run("(() => { const proto = CanvasRenderingContext2D.prototype, plain = proto.fillText; window.drawn = [];"
+                      "proto.fillText = function (text, ...at) { if (this.canvas.closest('#view-flame')) drawn.push([text, this.font]);"
+                      "return plain.call(this, text, ...at); }; })()")
+        self.page.resize(1100, 800)
+        self.page.wait("drawn.length > 20")
+        drawn = self.page.run("drawn")
+        self.assertEqual(len({font for _, font in drawn}), 1)
+        with open(self.html, encoding="utf-8") as file:
+            names = {row[0] for row in Page(file.read()).tables["functions"]}
+        for text, _ in drawn:
+            if text not in names and text.endswith("\u2026"):
+                self.assertTrue(any(text[:-1] in name for name in names), text)
+        self.assertTrue(any(text.endswith("\u2026") for text, _ in drawn))
+
+    def test_bars_do_not_cross_digits(self):
+        self.page.click("#tab-table")
+        heights = self.page.run("[...document.querySelectorAll('#view-table .bar')].map((at) =>"
+                                "getComputedStyle(at).backgroundSize.split(' ')[1])")
+        self.assertEqual(set(heights), {"3px"})
+
+    def test_tools_are_in_landmarks(self):
+        outside = self.page.run(
+            "[...document.body.children].filter((at) => at.checkVisibility() && !at.matches('script, style, header, nav, main,"
+            "footer, section[aria-label], [role=status], [aria-live]')).map((at) => at.id)")
+        self.assertEqual(outside, [])
+
+    def test_on_a_phone_the_answer_is_on_the_first_screen(self):
+        self.page.resize(400, 800)
+        self.open_page()
+        _, top, _, _ = self.canvas()
+        self.assertLess(top, 330)
+        self.assertLessEqual(self.page.run("document.documentElement.scrollWidth"), 400)
+
+    def test_a_frame_above_the_zoomed_one_has_no_share_of_it(self):
+        self.click_frame(0.2, 6)
+        self.page.run("document.querySelector('#view-flame canvas').focus()")
+        self.page.key("Home")
+        self.assertNotIn("zoomed", self.text("#said"))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ const isDark = matchMedia("(prefers-color-scheme: dark)");
 let isPrinting = false;
 
 function dark() {
-	return isDark.matches && !isPrinting;
+	return (state.theme === "dark" || (isDark.matches && state.theme !== "light")) && !isPrinting;
 }
 
 function hashOf(text) {

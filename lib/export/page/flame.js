@@ -3,10 +3,9 @@
 // root at the bottom.
 //
 // options: label, tree(), flip, zooms (clicks zoom and stand in the address; else they choose only)
-const FRAME_PX = 18, NARROW_PX = 0.4, ANIMATION_MS = 160, DRAG_PX = 4, TEXT_PX = 18, ELLIPSIS_PX = 80;
+const FRAME_PX = 18, NARROW_PX = 0.4, ANIMATION_MS = 160, DRAG_PX = 4, TEXT_PX = 18;
 const FONT = "12px ui-monospace, Menlo, Consolas, \"DejaVu Sans Mono\", monospace";
-// For names that are too long in the other.
-const NARROW_FONT = "11px \"Liberation Sans\", Arial, Helvetica, sans-serif";
+const isPlainText = /^[ -~\u00a0-\u017f\u2026\u2192]*$/;
 const isStill = matchMedia("(prefers-reduced-motion: reduce)");
 let charPx = 7.25;
 
@@ -16,44 +15,27 @@ function frameLook() {
 		match: dark() ? "#a03ea0" : "#ef82ef", line: dark() ? "#fff" : "#000"};
 }
 
-const narrowWidths = new Map(); // of characters
-
-function narrowWidth(context, text) {
-	let width = 0;
-	for (const char of text) {
-		if (!narrowWidths.has(char))
-			narrowWidths.set(char, context.measureText(char).width);
-		width += narrowWidths.get(char);
-	}
-	return width;
-}
-
-// Without what it is in (`std::`), as far as that is too long.
-function shortName(context, name, room) {
+// Without what it is in (`std::`), as far as that is too long, and with an ellipsis where that does not do. Names of
+// one letter say nothing.
+function nameFor(name, nr) {
 	let rest = name;
-	while (narrowWidth(context, rest) > room && /^[\w~]+::./.test(rest))
+	while (rest.length > nr && /^[\w~]+::./.test(rest))
 		rest = rest.slice(rest.indexOf("::") + 2);
-	return rest;
+	return rest.length <= nr ? rest : nr < 3 ? "" : rest.slice(0, nr - 1) + "\u2026";
 }
 
 function drawName(context, name, x, y, width) {
-	if (name.length * charPx <= width - 7) {
-		context.fillText(name, x + 3, y + 12.5);
-		return;
+	const text = nameFor(name, Math.floor((width - 5) / charPx));
+	if (!isPlainText.test(text)) { // letters that may be wider
+		context.save();
+		context.beginPath();
+		context.rect(x, y, width - 2, FRAME_PX);
+		context.clip();
+		context.fillText(text, x + 3, y + 12.5);
+		context.restore();
+	} else if (text) {
+		context.fillText(text, x + 3, y + 12.5);
 	}
-	context.save();
-	context.font = NARROW_FONT;
-	let text = shortName(context, name, width - 5);
-	if (width > ELLIPSIS_PX && narrowWidth(context, text) > width - 5) {
-		while (narrowWidth(context, text + "\u2026") > width - 5)
-			text = text.slice(0, -1);
-		text += "\u2026";
-	}
-	context.beginPath();
-	context.rect(x, y, width - 2, FRAME_PX); // a letter in part says as much as an ellipsis, which is as wide as three
-	context.clip();
-	context.fillText(text, x + 3, y + 12.5);
-	context.restore();
 }
 
 function drawFrame(context, look, label, x, y, width, alpha) {

@@ -101,6 +101,7 @@ function listenToTools() {
 		byId(id).addEventListener("click", () =>
 			takeStep({[id]: state.search, search: ""}));
 	byId("reset").addEventListener("click", resetAll);
+	byId("theme").addEventListener("click", () => setState({theme: dark() === isDark.matches ? (dark() ? "light" : "dark") : ""}, true));
 	byId("show-help").addEventListener("click", () => byId("help").showModal());
 }
 
@@ -113,7 +114,7 @@ function showView(view) {
 }
 
 function resetAll() {
-	setState({...defaults, view: state.view, metric: state.metric, sort: state.sort});
+	setState({...defaults, view: state.view, metric: state.metric, sort: state.sort, theme: state.theme});
 }
 
 function goToMatch(step) {
@@ -201,6 +202,9 @@ function showTools() {
 		byId("pattern").value = state.pattern;
 	byId("pattern").hidden = state.group !== "pattern";
 	byId("pattern").setAttribute("aria-invalid", String(!isPattern(state.pattern)));
+	document.documentElement.dataset.theme = state.theme;
+	byId("theme").setAttribute("aria-label", dark() ? "light colours" : "dark colours");
+	byId("theme").title = (dark() ? "light" : "dark") + " colours (l)";
 	byId("invert").checked = state.invert;
 	byId("collapse").checked = state.collapse;
 	if (search.value !== state.search)

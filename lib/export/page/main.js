@@ -19,6 +19,8 @@ function showAll(before) {
 	showMatches();
 	if (before && before.search !== state.search)
 		byId("place").textContent = "";
+	if (before && before.theme !== state.theme)
+		redrawAll();
 	showSum();
 	showLegend();
 	showChosen();
@@ -84,6 +86,8 @@ function onKey(event) {
 	} else if (event.key >= "1" && event.key <= String(VIEWS.length)) {
 		showView(VIEWS[Number(event.key) - 1]);
 		views[state.view].focus();
+	} else if (event.key === "l") {
+		byId("theme").click();
 	} else if (event.key === "i") {
 		byId("invert").click();
 	} else {

@@ -6,7 +6,7 @@ const DEFAULTS = {
 	view: "flame", metric: "", from: null, to: null, threads: null, focus: -1, only: "", drop: [], dropModules: [], without: "", hide: [],
 	hideModules: [], merge: [], steps: [], collapse: false, invert: false, group: "process", pattern: "[0-9]+",
 	zoom: [], left: null, right: null, function: -1, search: "", sort: "-self", waitSort: "-blocked", colors: "module", thread: -1, line: 0, asm: false,
-	file: "", folded: null, trackSort: "cpu", tall: 0,
+	file: "", folded: null, trackSort: "cpu", tall: 0, theme: "",
 };
 const NUMBERS = ["from", "to", "left", "right"]; // or null
 let state = {...DEFAULTS};
@@ -84,6 +84,8 @@ function checkState(read) {
 		read.metric = defaults.metric;
 	if (!(read.trackSort in TRACK_ORDERS))
 		read.trackSort = defaults.trackSort;
+	if (!["", "light", "dark"].includes(read.theme))
+		read.theme = "";
 	read.tall = Math.max(0, Math.min(2000, read.tall));
 	read.metric = metricOfView(read.view, read.metric);
 	if (read.threads)

@@ -48,7 +48,8 @@ function describeHeld(tree, node) {
 function describeNode(tree, node, root) {
 	if (tree.isOfHolders)
 		return describeHeld(tree, node);
-	const total = tallyAt(tree.total[0], node), zoomed = root > 0 ? tallyAt(tree.total[0], root) : null;
+	const total = tallyAt(tree.total[0], node), isInside = root > 0 && node >= root && node < tree.end[root];
+	const zoomed = isInside ? tallyAt(tree.total[0], root) : null;
 	const lines = describeSums(tree.label[node], total, tallyAt(tree.self[0], node), selectedTotal(), zoomed);
 	lines.filter((line) => line[1] === "name").slice(0, 1).forEach((line) => { line[0] = nodeName(tree, node); });
 	if (!sides[1])
