@@ -855,6 +855,24 @@ class Comparison(InBrowser):
         cls.old = make_profile(os.path.join(cls.directory, "old.data"), 4000, 300, 2)
         profc("diff", "--html", "-o", cls.html, cls.old, cls.data)
 
+    def test_page_says_what_a_width_means(self):
+        self.assertIn("as wide as old and new together", self.text("#sum"))
+        self.page.click("#tab-table")
+        self.assertNotIn("as wide as", self.text("#sum"))
+
+    def test_what_has_no_code_has_one_row(self):
+        paths = []
+        for name in ("one", "two"):
+            paths.append(self.path(name + ".data"))
+            profc("record", "-o", paths[-1], "--", build("spin_leaf"), "60")
+        html = self.path("short.html")
+        profc("diff", "--html", "-m", "wall", "-o", html, *paths)
+        self.page.open(html, "#view=table&metric=wall")
+        names = self.page.run("[...document.querySelectorAll('#view-table .row .name')].map((at) => at.innerText)")
+        no_code = [name for name in names if name.startswith("[un")]
+        self.assertEqual(len(no_code), len(set(no_code)), names)
+        self.assertIn("spin_leaf", names)
+
     def test_verdict_of_either_side_is_in_the_head(self):
         lines = []
         for name, path in (("new", self.data), ("old", self.old)):

@@ -292,10 +292,17 @@ function decodeAdvances(data) {
 // Functions of all sides in one table: those of the first, then those that only the other has.
 const functions = [];
 
+function isNoCode(row) {
+	return !row.isFunction && row.module === "";
+}
+
 function addFunctions(data, side) {
 	side.functionOf = new Int32Array(data.functions.length);
+	// What is no function, as [unattributed], is the same by its name alone.
+	const named = new Map(functions.map((row, id) => [row.name, id]).filter(([, id]) => isNoCode(functions[id])));
 	data.functions.forEach((row, i) => {
-		const same = data.sameAs ? data.sameAs[i] : -1;
+		const twin = row[4] || row[3] >= 0 ? undefined : named.get(row[0]);
+		const same = data.sameAs && data.sameAs[i] >= 0 ? data.sameAs[i] : twin !== undefined ? twin : -1;
 		side.functionOf[i] = same >= 0 ? same : functions.length;
 		if (same >= 0)
 			return;

@@ -50,7 +50,7 @@ function showSum() {
 		parts.push(shareText(total, all) + "% of " + amountText(metric, all.weight));
 	if (sides[1])
 		parts.push("old " + amountText(metric, selectedTotal(1).weight) + (diffMode === "shares" ?
-			"   shares are compared" : ""));
+			"   shares are compared" : "") + (state.view === "flame" ? "   a frame is as wide as old and new together" : ""));
 	if (total.weight && metric !== "calls" && !isExact(total))
 		parts.push(countText(total.seen) + (isMemory(metric) ? " recorded blocks" : " samples"));
 	if (!total.weight)

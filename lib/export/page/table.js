@@ -15,26 +15,26 @@ function perCallOf(side) {
 
 const COLUMNS = {
 	self: {title: "self", width: "84px", value: (id, sums) => sums[0].self.weight[id],
-		cell: (id, sums) => ({text: amountText(state.metric, sums[0].self.weight[id])}),
+		cell: (id, sums) => newCell(id, sums, "self"),
 		hint: "in the function's own code"},
 	selfShare: {title: "%", width: "104px", sort: "self", hint: "self, of the selection, \u00b1 with 95% confidence",
 		cell: (id, sums) => shareCell(sums[0].self, id, selectedTotal())},
 	selfOfAll: {title: "% of all", width: "104px", sort: "self", hint: "self, of the whole recording",
 		cell: (id, sums) => shareCell(sums[0].self, id, selection().all[0])},
 	oldSelf: {title: "old self", width: "84px", value: (id, sums) => sums[1].self.weight[id],
-		cell: (id, sums) => ({text: amountText(state.metric, sums[1].self.weight[id])})},
+		cell: (id, sums) => oldCell(id, sums, "self")},
 	change: {title: "change of self", width: "124px", hint: "of self; grey: within chance",
 		value: (id, sums) => Math.abs(selfChange(id, sums).change) + (selfChange(id, sums).isSure ? 1e6 : 0),
 		cell: (id, sums) => changeCell(selfChange(id, sums))},
 	total: {title: "total", width: "84px", value: (id, sums) => sums[0].total.weight[id],
-		cell: (id, sums) => ({text: amountText(state.metric, sums[0].total.weight[id])}),
+		cell: (id, sums) => newCell(id, sums, "total"),
 		hint: "with all that it calls"},
 	totalShare: {title: "%", width: "104px", sort: "total", hint: "total, of the selection",
 		cell: (id, sums) => shareCell(sums[0].total, id, selectedTotal())},
 	totalOfAll: {title: "% of all", width: "104px", sort: "total", hint: "total, of the whole recording",
 		cell: (id, sums) => shareCell(sums[0].total, id, selection().all[0])},
 	oldTotal: {title: "old total", width: "84px", value: (id, sums) => sums[1].total.weight[id],
-		cell: (id, sums) => ({text: amountText(state.metric, sums[1].total.weight[id])})},
+		cell: (id, sums) => oldCell(id, sums, "total")},
 	calls: {title: "calls", width: "92px", hint: "exact, of the whole recording",
 		value: (id) => known(sides[0].calls[id]),
 		cell: (id) => ({text: sides[0].calls[id] === undefined ? "" : countText(sides[0].calls[id])})},
@@ -51,6 +51,15 @@ const COLUMNS = {
 		cell: (id) => ({text: baseName(locationOf(functions[id])), title: locationOf(functions[id]),
 			className: "dim"})},
 };
+
+// Of a comparison: a function that one side does not have is new, or gone.
+function newCell(id, sums, key) {
+	return {text: sides[1] && !sums[0].total.weight[id] ? "gone" : amountText(state.metric, sums[0][key].weight[id])};
+}
+
+function oldCell(id, sums, key) {
+	return {text: !sums[1].total.weight[id] ? "new" : amountText(state.metric, sums[1][key].weight[id])};
+}
 
 // What is not known is less than nothing.
 function known(value) {
