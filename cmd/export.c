@@ -7,29 +7,24 @@
 
 #include "base/err.h"
 #include "base/sink.h"
-#include "calltree/code.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
-#include "calltree/weights.h"
 #include "cmd/command.h"
 #include "cmd/export_values.h"
 #include "cmd/long_task.h"
-#include "cmd/machine_code.h"
+#include "cmd/page_options.h"
 #include "cmd/push_options.h"
 #include "cmd/push_profile.h"
-#include "cmd/search_path.h"
 #include "export/export_file.h"
 #include "profile/profile.h"
 #include "symbol/symbol.h"
-#include "view/disassembly.h"
-#include "view/source_file.h"
 
 struct export_args {
 	const char *input, *output;
 	bool formats[EXPORT_KIND_COUNT];
 	struct export_values values;
-	struct option_list source_paths;
-	bool idle, instructions;
+	struct page_options page;
+	bool idle;
 	struct push_options push;
 };
 
@@ -65,15 +60,7 @@ static const struct option_row rows[] = {
 	 .offset = AT(idle),
 	 .help = "speedscope: show the time between samples as gaps, so that the time lines of "
 		 "threads are aligned"},
-	{.type = OPTION_LIST,
-	 .name = "source-path",
-	 .argument = "OLD=NEW",
-	 .offset = AT(source_paths),
-	 .help = "html: look for sources recorded under OLD under NEW; repeatable"},
-	{.type = OPTION_FLAG,
-	 .name = "asm",
-	 .offset = AT(instructions),
-	 .help = "html: with the instructions of the hottest functions (needs objdump)"},
+	PAGE_OPTION_ROWS(struct export_args, page, "html: "),
 	{.type = OPTION_SECTION, .name = "Pushing (with --pprof)"},
 	PUSH_OPTION_ROWS(struct export_args, push),
 	FILTER_OPTION_ROWS(struct export_args, values.filter),
@@ -119,18 +106,14 @@ static int refuse_terminal(const struct export_format *format, struct err *err)
 
 static int check_sources(const struct export_args *args, enum export_kind kind, struct err *err)
 {
-	for (size_t i = 0; i < args->source_paths.nr; i++)
-		if (!strchr(args->source_paths.values[i], '='))
-			return err_set(err, ERR_INVALID, "--source-path '%s' is not OLD=NEW",
-				       args->source_paths.values[i]);
-	if (args->source_paths.nr && kind != EXPORT_HTML)
+	int status = page_options_check(&args->page, err);
+
+	if (status)
+		return status;
+	if (args->page.source_paths.nr && kind != EXPORT_HTML)
 		return err_set(err, ERR_INVALID, "--source-path needs --html");
-	if (!args->instructions)
-		return 0;
-	if (kind != EXPORT_HTML)
+	if (args->page.instructions && kind != EXPORT_HTML)
 		return err_set(err, ERR_INVALID, "--asm needs --html");
-	if (!in_search_path("objdump"))
-		return err_set(err, ERR_INVALID, "--asm needs objdump (of binutils)");
 	return 0;
 }
 
@@ -213,14 +196,6 @@ static int write_file(enum export_kind kind, const struct profile *profile,
 	return EXIT_DONE;
 }
 
-static bool disassemble(const struct codes *codes, const struct code *code,
-			struct disassembly *disassembly)
-{
-	struct err why = ERR_INIT;
-
-	return code_disassemble(codes, code, disassembly, &why) == 0;
-}
-
 static int write_output(const struct export_args *args, enum export_kind kind,
 			const struct profile *profile, struct export_options options)
 {
@@ -239,8 +214,7 @@ static int write_output(const struct export_args *args, enum export_kind kind,
 static int write_profile(const struct export_args *args, enum export_kind kind,
 			 const struct filter *filter, const struct push_target *target)
 {
-	const struct source_maps maps = {.texts = args->source_paths.values,
-					 .nr = args->source_paths.nr};
+	struct source_maps maps;
 	struct export_options options = export_values_apply(&args->values, filter);
 	struct profile *profile;
 	int status = export_values_open(&args->values, export_format(kind)->all_metrics,
@@ -249,8 +223,7 @@ static int write_profile(const struct export_args *args, enum export_kind kind,
 	if (status)
 		return status;
 	options.idle = args->idle;
-	options.source_maps = &maps;
-	options.disassemble = args->instructions ? disassemble : NULL;
+	page_options_apply(&args->page, profile, &maps, &options);
 	if (target->is_wanted)
 		status = push_profile(target, profile, &options, args->values.metric == NO_METRIC);
 	else

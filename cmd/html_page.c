@@ -13,6 +13,7 @@
 #include "cmd/command.h"
 #include "cmd/export_values.h"
 #include "cmd/long_task.h"
+#include "cmd/page_options.h"
 #include "desktop/browser.h"
 #include "export/export_file.h"
 #include "profile/profile.h"
@@ -86,6 +87,7 @@ int html_page_make(const struct command *command, const struct html_page_request
 	struct export_options options = export_values_apply(values, filter);
 	struct err err = ERR_INIT;
 	struct long_task task;
+	struct source_maps maps;
 	struct profile *profile;
 	char *path = NULL;
 	int status = export_values_open(values, true, request->input, &profile, &options.metric);
@@ -94,6 +96,8 @@ int html_page_make(const struct command *command, const struct html_page_request
 		return status;
 	long_task_begin(&task, "making the page", request->shows_progress);
 	options.progress = &task.progress;
+	page_options_apply(request->page ? request->page : &(struct page_options){0}, profile,
+			   &maps, &options);
 	status = write_page(profile, &options, request->output, &path, &err);
 	long_task_end(&task);
 	if (status == 0)

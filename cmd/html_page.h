@@ -8,6 +8,7 @@
 struct command;
 struct export_values;
 struct filter;
+struct page_options;
 
 /* Where a page comes from, and where it goes. */
 struct html_page_request {
@@ -16,6 +17,7 @@ struct html_page_request {
 	bool opens;	    /* in the browser; if there is none, says where the page is */
 	bool quiet;	    /* says nothing of a page that was written or opened */
 	bool shows_progress;
+	const struct page_options *page; /* NULL: as without any */
 };
 
 /*

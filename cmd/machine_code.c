@@ -179,6 +179,21 @@ static void take_kept(const struct profile *profile, const struct profile_listin
 	buf_append_str(&part->text, profile_str(profile, listing->text));
 }
 
+bool code_is_kept(const struct codes *codes, const struct code *code)
+{
+	const struct expansion *expansion = codes->weights->selection->expansion;
+	const struct code_cost *costs = codes->costs + code->first_cost;
+
+	for (uint32_t i = 0; i < code->nr_costs; i++) {
+		struct code_address where = {expansion->labels[code->label].module,
+					     costs[i].address};
+
+		if (!profile_find_listing(expansion->profile, where))
+			return false;
+	}
+	return true;
+}
+
 int code_parts_read(const struct codes *codes, const struct code *code, struct code_parts *parts,
 		    struct err *err)
 {

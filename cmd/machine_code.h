@@ -3,6 +3,7 @@
 #ifndef PROFC_CMD_MACHINE_CODE_H
 #define PROFC_CMD_MACHINE_CODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,9 @@ struct code_parts {
 };
 
 void code_parts_release(struct code_parts *parts);
+
+/* Has the recording kept all instructions of a function that have costs? */
+bool code_is_kept(const struct codes *codes, const struct code *code);
 
 /*
  * Append all parts of a function that have costs, with the source lines of their instructions. An

@@ -7,11 +7,13 @@
 #include "cmd/command.h"
 #include "cmd/export_values.h"
 #include "cmd/html_page.h"
+#include "cmd/page_options.h"
 
 struct view_args {
 	const char *input, *output;
 	bool no_open;
 	struct export_values values;
+	struct page_options page;
 };
 
 static const struct option_row rows[] = {
@@ -28,6 +30,7 @@ static const struct option_row rows[] = {
 	 .help = "do not open it, only say where it is"},
 	{.type = OPTION_SECTION, .name = "Page"},
 	EXPORT_OPTION_ROWS(struct view_args, values),
+	PAGE_OPTION_ROWS(struct view_args, page, ""),
 	FILTER_OPTION_ROWS(struct view_args, values.filter),
 	OPTIONS_END,
 };
@@ -44,6 +47,8 @@ static int parse(struct view_args *args, int argc, char **argv, struct filter *f
 		status = err_set(err, ERR_INVALID, "a page on standard output cannot be opened");
 		err_hint(err, "profc export --html writes it there");
 	}
+	if (status == 0)
+		status = page_options_check(&args->page, err);
 	if (status == 0)
 		status = filter_options_apply(&args->values.filter, filter, err);
 	return status ? status : filter_fits(filter, export_values_metric(&args->values), err);
@@ -63,7 +68,8 @@ static int run_view(const struct command *self, int argc, char **argv)
 					&(struct html_page_request){.input = args.input,
 								    .output = args.output,
 								    .opens = !args.no_open,
-								    .shows_progress = true},
+								    .shows_progress = true,
+								    .page = &args.page},
 					&args.values, &filter);
 	options_release(rows, &args);
 	return status;

@@ -709,6 +709,20 @@ class Sources(InBrowser):
         self.assertEqual(found, {str(line - 1) for line in lines})
         self.assertRegex(self.text("#place"), rf"^\d+ of {len(lines)} lines$")
 
+    def test_kept_instructions_and_those_of_view_are_shown(self):
+        kept, html = self.path("kept.data"), self.path("kept.html")
+        profc("record", "-o", kept, "--with-source", "--", build("four_functions"), "300")
+        profc("export", "-i", kept, "--html", "-o", html)
+        self.page.open(html, "#view=source&asm=1")
+        self.assertIn("Instructions of four_", self.text("#view-source .note"))
+        profc("view", "--no-open", self.recording.path, "-o", html)
+        self.page.open(html, "#view=source&asm=1")
+        self.assertIn("--asm", self.text("#view-source .note"))
+        profc("view", "--no-open", "--asm", self.recording.path, "-o", html)
+        self.page.open(html, "#view=source&asm=1")
+        self.assertIn("Instructions of four_", self.text("#view-source .note"))
+        profc("view", "--no-open", "--source-path", "x", self.recording.path, "-o", html, status=2)
+
     def test_instructions_have_the_cost_of_their_function(self):
         self.choose_function("four_float")
         self.page.click("#asm")

@@ -101,7 +101,7 @@ class SourceView {
 	chosenCode() {
 		const id = state.function, own = this.codes.find((code) => code.id === id);
 		if (own || id < 0 || !this.codes.length)
-			return own;
+			return own || (id < 0 ? this.codes[0] : undefined); // the hottest
 		let best, most = 0;
 		for (const code of this.codes) {
 			const sum = [...this.costsOf(code).values()].reduce((all, cost) =>
@@ -134,7 +134,7 @@ class SourceView {
 		this.costs = this.costsOf(this.code);
 		this.numbers = this.code.lines.map(([address]) => address);
 		this.note.textContent = "Instructions of " + functions[this.code.id].name + ", as objdump prints them" +
-			(this.code.id === state.function ? "." : ": most of the function's own is inlined there.");
+			(this.code.id === state.function || state.function < 0 ? "." : ": most of the function's own is inlined there.");
 		let hottest = -1, most = 0;
 		this.numbers.forEach((address, i) => {
 			const cost = this.costs.get(address);
@@ -200,8 +200,8 @@ class SourceView {
 		if (sides[1])
 			parts.push("Lines are those of the new profile.");
 		if (!this.code)
-			parts.push(sides[0].data.code ? "The page has the instructions of the hottest functions only." :
-				"Instructions are in a page that is written with --asm.");
+			parts.push(sides[0].data.code ? "Instructions: choose one of the hottest functions." :
+				"For instructions write the page with --asm.");
 		this.note.textContent = parts.join(" ");
 	}
 
