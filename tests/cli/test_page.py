@@ -708,6 +708,9 @@ class Sources(InBrowser):
             found.add(self.page.run("document.querySelector('#view-source .row.picked').dataset.row"))
         self.assertEqual(found, {str(line - 1) for line in lines})
         self.assertRegex(self.text("#place"), rf"^\d+ of {len(lines)} lines$")
+        self.assertEqual(self.text("#found"), f"{len(lines)} lines")
+        marked = self.page.run("[...document.querySelectorAll('#view-source mark')].map((at) => at.innerText)")
+        self.assertEqual(set(marked), {"four_"})
 
     def test_kept_instructions_and_those_of_view_are_shown(self):
         kept, html = self.path("kept.data"), self.path("kept.html")

@@ -403,13 +403,21 @@ function chosenThread() {
 	return best;
 }
 
+// What is in the order of time are states of threads, whatever the metric.
+function chartNote() {
+	if (isMemory(state.metric))
+		return "Stacks of CPU time and waits, as in every metric: when memory was alive is in its track.";
+	return ["advances", "calls"].includes(ROWS_OF[state.metric]) && state.metric !== "elapsed" ?
+		"Stacks of CPU time and waits, as in every metric." : "";
+}
+
 function makeChartView(host) {
 	const chart = new TimeChart(host.querySelector(".chart")), choice = byId("thread");
 	for (const run of sides[0].runs)
 		choice.append(new Option(threadName(sides[0], run.thread), run.thread));
 	choice.addEventListener("change", () => setState({thread: Number(choice.value)}));
 	return {
-		update: () => { chart.update(); choice.value = String(chart.thread); },
+		update: () => { chart.update(); choice.value = String(chart.thread); byId("chart-note").textContent = chartNote(); },
 		redraw: () => chart.redraw(), find: (step) => chart.find(step),
 		focus: () => chart.canvas.focus(), key: (event) => chart.key(event),
 	};

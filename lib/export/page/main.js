@@ -27,6 +27,8 @@ function showAll(before) {
 	byId("legend").hidden = ["table", "tree", "source", "waits"].includes(state.view);
 	tracks.update();
 	viewOf(state.view).update();
+	if (state.view === "source")
+		showMatches(); // the lines are known now
 	if (isOtherView && views[state.view].hasPicked)
 		views[state.view].hasPicked();
 }

@@ -2,10 +2,22 @@
 // A table of any number of rows, of which only those in sight are in the document.
 //
 // options: label, columns() → [{key, title, width, number, sort, hint}], cells(row) → [{text, title,
-// bar, indent, open, className}], pick(row), open(row), and for trees level(row), isOpen(row),
+// bar, indent, open, className, match: a pattern}], pick(row), open(row), and for trees level(row), isOpen(row),
 // click(row): in place of picking it; sortKey: of the state; isPlain: rows are not of functions; toggle(row, open), openAll(row), stack(row) → labels, leaf first.
 const ROW_PX = 22, PRINTED_ROWS = 200;
 let nrTables = 0;
+
+// With what matches a pattern marked.
+function appendText(into, text, pattern) {
+	let at = 0;
+	for (const found of pattern ? text.matchAll(new RegExp(pattern.source, "gi")) : []) {
+		if (!found[0])
+			continue;
+		into.append(text.slice(at, found.index), element("mark", "", found[0]));
+		at = found.index + found[0].length;
+	}
+	into.append(text.slice(at));
+}
 
 class RowTable {
 	constructor(host, options) {
@@ -183,7 +195,7 @@ class RowTable {
 			made.style.paddingLeft = 4 + Math.min(cell.indent, 60) * 14 + "px";
 			made.append(element("span", "toggle", cell.open === null ? "" : cell.open ? "\u25be" : "\u25b8"));
 		}
-		made.append(cell.text);
+		appendText(made, cell.text, cell.match);
 		made.title = cell.title || cell.text;
 		return made;
 	}

@@ -42,6 +42,9 @@ function showMatches() {
 		text.textContent = "not a regular expression";
 	} else if (!found) {
 		text.textContent = "";
+	} else if (state.view === "source") { // whose matches are in lines
+		const nr = views.source ? views.source.countMatches() : 0;
+		text.textContent = nr ? countText(nr) + (nr === 1 ? " line" : " lines") : "no line";
 	} else {
 		const sums = sumFunctions(), sum = sumMatches();
 		const nr = found.filter((is, id) => is && isThere(id, sums)).length;

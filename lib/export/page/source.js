@@ -162,7 +162,7 @@ class SourceView {
 			{text: cost ? amountText(state.metric, cost.self.weight) : ""},
 			cost ? {text: shareText(cost.self, whole), bar: cost.self.weight / whole.weight} : {text: ""},
 			{text: address.toString(16), className: "dim"}, {text: where, className: "dim"},
-			{text: text.replace(/\s+/g, " "), className: "code"},
+			{text: text.replace(/\s+/g, " "), className: "code", match: searchPattern()},
 		];
 	}
 
@@ -209,13 +209,18 @@ class SourceView {
 		return this.isAsm ? this.code.lines[i][1] : this.text ? this.text[this.numbers[i] - 1] : "";
 	}
 
-	// The next line with what is searched for in its text.
-	find(step) {
-		const pattern = searchPattern(), hits = [], at = this.table.cursor;
-		for (let i = 0; pattern && i < this.numbers.length; i++) {
+	// The lines with what is searched for in their text.
+	hits() {
+		const pattern = searchPattern(), hits = [];
+		for (let i = 0; pattern && this.numbers && i < this.numbers.length; i++) {
 			if (pattern.test(this.textAt(i)))
 				hits.push(i);
 		}
+		return hits;
+	}
+
+	find(step) {
+		const hits = this.hits(), at = this.table.cursor;
 		if (!hits.length)
 			return null;
 		let next = step > 0 ? hits.findIndex((i) => i > at) : hits.filter((i) => i < at).length - 1;
@@ -258,7 +263,7 @@ class SourceView {
 			...(this.hasCounts ? [{text: calls >= 0 ? countText(calls) : ""},
 				...(isWide ? [{text: this.perCall(cost, calls)}] : [])] : []),
 			{text: String(line), className: "dim"},
-			{text: this.text ? this.text[line - 1] : "", className: "code"},
+			{text: this.text ? this.text[line - 1] : "", className: "code", match: searchPattern()},
 		];
 	}
 
@@ -274,5 +279,6 @@ function makeSourceView(host) {
 	return {
 		update: () => view.update(), redraw: () => view.table.render(), find: (step) => view.find(step),
 		focus: () => view.host.focus(), key: (event) => view.table.key(event, true),
+		countMatches: () => view.hits().length,
 	};
 }
