@@ -193,7 +193,7 @@ class Tab(OfLocks):
         self.page.key("Enter")
         self.assertEqual(self.state()["view"], "sandwich")
         self.page.key("f")
-        self.assertIn("only stacks with", self.text("#transforms"))
+        self.assertIn("focus: ", self.text("#transforms"))
         self.page.key("7")
         self.assertEqual(len(self.rows()), 1)
         self.page.click("#transforms .chip")
