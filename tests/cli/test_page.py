@@ -271,7 +271,7 @@ class Views(InBrowser):
         whole = self.text("#sum")
         self.click_frame(0.2, 8)
         self.page.key("f")
-        self.assertIn("only stacks with", self.text("#transforms"))
+        self.assertIn("focus: ", self.text("#transforms"))
         self.assertNotEqual(self.text("#sum"), whole)
         self.page.click("#transforms .chip")
         self.assertEqual(self.text("#sum"), whole)
@@ -297,7 +297,7 @@ class Views(InBrowser):
         self.page.click("#only")
         self.assertEqual((self.state()["only"], self.page.run("document.querySelector('#search').value")),
                          ("function_1[12]", ""))
-        self.assertIn("only stacks with /function_1[12]/", self.text("#transforms"))
+        self.assertIn("focus: /function_1[12]/", self.text("#transforms"))
         with_it = Recording(self.data).report("--function", "function_1[12]")["total_ns"]
         self.assertLess(with_it, whole * 0.95)
         self.assertAlmostEqual(self.sum_ns(), with_it, delta=2e6)

@@ -599,7 +599,7 @@ const TREE = [...SELECTION, "hide", "hideModules", "merge", "collapse"];
 
 // Is a node of a tree one of a function that the compiler has inlined there?
 function isInlinedNode(tree, node) {
-	if (tree.label[node] < 0)
+	if (tree.label[node] < 0 || waitOf(tree.label[node])) // frames of waits are not of code
 		return false;
 	if (tree.profileNode)
 		return !nodesNotInlined(sides[0])[tree.profileNode[node]];
