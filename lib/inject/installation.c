@@ -106,6 +106,7 @@ static uint64_t code_room(const struct draft *draft, size_t first, size_t end)
 /* Decides which requests share a part, and where its memory will be. */
 static int place_parts(struct draft *draft, struct err *err)
 {
+	const uint64_t data_reach_bytes = PATCH_DATA_REACH_BYTES;
 	struct region_plan *plan = &draft->plan;
 	struct placing places[REGION_PARTS_MAX];
 	size_t i = 0;
@@ -129,9 +130,9 @@ static int place_parts(struct draft *draft, struct err *err)
 	}
 	region_plan_data(plan);
 	for (uint32_t k = 0; k < plan->nr_parts; k++) {
-		places[k].nr_bytes = region_plan_bytes(plan, k, !PATCH_DATA_REACH_BYTES);
-		places[k].nr_data_bytes = PATCH_DATA_REACH_BYTES ? plan->data_bytes : 0;
-		places[k].data_reach_bytes = PATCH_DATA_REACH_BYTES;
+		places[k].nr_bytes = region_plan_bytes(plan, k, !data_reach_bytes);
+		places[k].nr_data_bytes = data_reach_bytes ? plan->data_bytes : 0;
+		places[k].data_reach_bytes = data_reach_bytes;
 	}
 	if (placing_find(draft->access->pid, places, plan->nr_parts, err) < 0) {
 		if (plan->has_all)
