@@ -103,8 +103,11 @@ static enum visit_outcome trace(struct visitor *visitor, struct tracee *tracee, 
 	struct visit *visit = &visitor->visit;
 	uint64_t waited_ns = own_wait_ns(visitor);
 	bool is_left;
-	enum visit_outcome outcome = visit_begin(visit, tracee->tgid, tracee->tid);
+	enum visit_outcome outcome;
 
+	if (visitor->spin_ns)
+		tracee_touch_wanted(tracee);
+	outcome = visit_begin(visit, tracee->tgid, tracee->tid);
 	if (outcome == VISIT_PENDING)
 		outcome = await_stop(visitor);
 	if (outcome != VISIT_STOPPED)

@@ -83,6 +83,12 @@ void tracee_close(struct tracee *tracee);
 void tracee_set_wanted(struct tracee *tracee, const struct wanted_memory *wanted,
 		       const struct wanted_more *more);
 /*
+ * Touch its pages shortly before a visit, from another CPU than the thread's. Tables that lead to
+ * them are in no cache by then: reading those takes longer than the copy, and the thread need not
+ * be stopped for it.
+ */
+void tracee_touch_wanted(const struct tracee *tracee);
+/*
  * Copy what of it is to be copied after a visit, or a peek, which ended at this time,
  * CLOCK_MONOTONIC; nothing if that is longer ago than a thread takes to replace it.
  */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sys/uio.h>
 
+#include "base/address.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/minmax.h"
@@ -255,6 +256,66 @@ void tracee_copy_wanted(struct tracee *tracee, struct snapshot *snapshot)
 		    !copy_memory(tracee, &missing, snapshot))
 			return;
 	}
+}
+
+/* Some milliseconds are enough for all caches to forget about a page. */
+#define TOUCHED_PAGES_MAX 64
+/* Most stacks of interpreters are in use for some kilobytes. */
+#define TOUCHED_STACK_BYTES (UINT64_C(16) << 10)
+
+struct touched {
+	struct iovec at[TOUCHED_PAGES_MAX];
+	unsigned int nr;
+};
+
+static void touch(struct touched *touched, uint64_t start, uint64_t end)
+{
+	for (uint64_t at = start; at < end && touched->nr < TOUCHED_PAGES_MAX;
+	     at = page_start(at) + page_bytes())
+		touched->at[touched->nr++] =
+			(struct iovec){.iov_base = (void *)(uintptr_t)at, .iov_len = 1};
+}
+
+static void touch_stack(struct touched *touched, const struct tracee_stacks *stacks)
+{
+	const struct proc_range *mapping = &stacks->mapping;
+	uint64_t start = stacks->seen[0].low, end = min_u64(mapping->end, stacks->seen[0].end);
+
+	if (start < mapping->start || start >= end)
+		return;
+	if (start < stacks->root_sp && stacks->root_sp < end)
+		end = stacks->root_sp;
+	touch(touched, start, min_u64(end, start + TOUCHED_STACK_BYTES));
+}
+
+static void touch_memory(struct touched *touched, const struct tracee_wanted *wanted,
+			 const struct wanted_memory *memory)
+{
+	for (size_t i = 0; i < memory->nr; i++) {
+		const struct wanted_range *range = &memory->at[i];
+		const struct proc_range *mapping = safe_mapping(wanted, range->start);
+
+		if (mapping && !range->is_late)
+			touch(touched, range->start,
+			      min_u64(mapping->end, range->start + range->nr_bytes));
+	}
+}
+
+void tracee_touch_wanted(const struct tracee *tracee)
+{
+	struct touched touched = {.nr = 0};
+	uint8_t bytes[TOUCHED_PAGES_MAX];
+	struct iovec here = {.iov_base = bytes};
+
+	if (!tracee_has_wanted(tracee))
+		return;
+	touch_stack(&touched, &tracee->stacks);
+	touch_memory(&touched, tracee->wanted, &tracee->wanted->memory);
+	touch_memory(&touched, tracee->wanted, &tracee->wanted->context);
+	here.iov_len = touched.nr;
+	/* What is not there any more ends it. */
+	if (touched.nr)
+		(void)process_vm_readv(tracee->tid, &here, 1, touched.at, touched.nr, 0);
 }
 
 /* A thread that goes on for longer could have replaced what is copied. */
