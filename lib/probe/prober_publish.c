@@ -159,18 +159,39 @@ static void add_refusal(struct publishing *publishing, const struct probed_proce
 						      .reason = profile_intern(profile, reason)});
 }
 
+static bool begins_span(const struct wanted_place *wanted)
+{
+	return wanted->kind == WANTED_GATE_ENTRY || wanted->kind == WANTED_SPAN_FROM ||
+	       wanted->is_gate_entry;
+}
+
 /* The function that is timed, or from which on time is; the first of several with its name. */
 static const struct counted_place *timed_place(const struct probed *probed, uint32_t index)
 {
 	for (size_t i = 0; i < probed->nr_places; i++) {
 		const struct wanted_place *wanted = probed->places[i].wanted;
 
-		if ((wanted->kind == WANTED_GATE_ENTRY || wanted->kind == WANTED_SPAN_FROM ||
-		     wanted->is_gate_entry) &&
-		    wanted->gate == index)
+		if (begins_span(wanted) && wanted->gate == index)
 			return &probed->places[i];
 	}
 	return NULL;
+}
+
+/* Probes that were installed together have spans of their own: none begins in others' code. */
+static void tell_lone_end(struct publishing *publishing, const struct probed_process *process,
+			  const struct probed *probed, struct timed_calls *timed)
+{
+	for (size_t i = 0; i < probed->nr_places && !timed->is_told; i++) {
+		const struct counted_place *place = &probed->places[i];
+
+		if (place->wanted->kind != WANTED_SPAN_TO || place->wanted->gate != timed->index)
+			continue;
+		timed->is_told = true;
+		add_refusal(publishing, process, prober_name_of(publishing->prober, place),
+			    place->file->path,
+			    "its file was loaded after that of the other function of the pair: no "
+			    "time that ends here is measured");
+	}
 }
 
 static bool add_span(struct publishing *publishing, const struct probed_process *process,
@@ -211,6 +232,8 @@ static void publish_span(struct publishing *publishing, const struct probed_proc
 		.is_gone = process->is_gone,
 	};
 
+	if (!place)
+		tell_lone_end(publishing, process, probed, timed);
 	if (!place || !add_span(publishing, process, probed, timed, place) ||
 	    timed_calls_tell(timed, probed->installation, &told) || timed->is_told)
 		return;

@@ -109,18 +109,18 @@ class Spans(LiveCase):
 
     def test_a_pair_beside_a_function(self):
         recording = record(
-            self.directory, [build(*PROGRAM), "pairs", "2", "4000"],
+            self.directory, [build(*PROGRAM), "pairs", "2", "80000"],
             "--spans", "begin_request:end_request>150us", "--spans", "handle_request",
         )
         rows = {row["function"]: row for row in spans_of(recording)}
         pair, calls = rows["begin_request:end_request"], rows["handle_request"]
-        self.assertEqual((pair["calls"], pair["not_ended"]), (7000, 1000))
-        self.assertEqual((calls["calls"], calls["not_ended"]), (8000, 0))
+        self.assertEqual((pair["calls"], pair["not_ended"]), (140000, 20000))
+        self.assertEqual((calls["calls"], calls["not_ended"]), (160000, 0))
         self.assertTrue(all(call["length_ns"] >= 150_000 for call in pair["slow"]))
         slow = profc("report", "-i", recording.path, "--slow", "begin_request:end_request>150us").stdout
-        self.assertIn("of 7,000 calls took 150", slow)
+        self.assertIn("of 140,000 calls took 150", slow)
         text = profc("report", "-i", recording.path, "--spans", "--width", "150").stdout
-        self.assertIn("1,000 calls were not seen to end", " ".join(text.split()))
+        self.assertIn("20,000 calls were not seen to end", " ".join(text.split()))
         self.assertIn("or the first function of a pair was entered again", " ".join(text.split()))
 
     def test_pairs_that_cannot_be(self):
@@ -151,6 +151,16 @@ class Spans(LiveCase):
             shown = profc("report", "-i", recording.path, "--spans", "--json", status=None).stdout
             rows = json.loads(shown)["spans"] if shown else []
             self.assertEqual([(row["calls"], row["not_ended"]) for row in rows], timed)
+
+    def test_a_pair_of_which_one_is_loaded_later(self):
+        plugin = build("counted_plugin.c", "-O2", "-g", "-shared", "-fPIC")
+        recording = record(
+            self.directory, [build("calls_of_plugins"), plugin], "--spans", "main:plugin_function"
+        )
+        (row,) = spans_of(recording)
+        self.assertEqual((row["calls"], row["not_ended"]), (0, 1))
+        info = " ".join(recording.info("--width", "200").split())
+        self.assertIn("its file was loaded after that of the other function of the pair", info)
 
     def test_several_functions(self):
         program = build(*PROGRAM)
