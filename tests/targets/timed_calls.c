@@ -160,17 +160,39 @@ static void *run(void *context)
 	return NULL;
 }
 
+struct moment {
+	uint64_t cycles;
+	double ns;
+};
+
+/* Both clocks at once: of some readings the one in which nothing came between. */
+static struct moment moment(void)
+{
+	struct moment best = {0};
+	uint64_t shortest = UINT64_MAX;
+
+	for (int i = 0; i < 50; i++) {
+		struct timespec time;
+		uint64_t before = now(), took;
+
+		clock_gettime(CLOCK_MONOTONIC, &time);
+		took = now() - before;
+		if (took >= shortest)
+			continue;
+		shortest = took;
+		best.cycles = before + took / 2;
+		best.ns = (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+	}
+	return best;
+}
+
 static double ns_per_cycle(void)
 {
-	struct timespec begin, end;
-	uint64_t cycles = now();
+	struct moment begin = moment(), end;
 
-	clock_gettime(CLOCK_MONOTONIC, &begin);
 	usleep(50000);
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	cycles = now() - cycles;
-	return ((double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec)) /
-	       (double)cycles;
+	end = moment();
+	return (end.ns - begin.ns) / (double)(end.cycles - begin.cycles);
 }
 
 static void say(const struct thread *threads, int nr)
