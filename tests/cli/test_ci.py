@@ -14,7 +14,7 @@ PROGRAM = """
 #include <stdlib.h>
 static volatile unsigned long sum;
 __attribute__((noinline)) static void parse(void) { for (long i = 0; i < %d; i++) sum += i; }
-__attribute__((noinline)) static void render(void) { for (long i = 0; i < 30000000; i++) sum += i; }
+__attribute__((noinline)) static void render(void) { for (long i = 0; i < 150000000; i++) sum += i; }
 int main(void)
 {
 	parse();
@@ -81,8 +81,8 @@ class Recipe(LiveCase):
         return self.run_shell("sh profile.sh HEAD~1")
 
     def test_change_that_is_slower_fails_with_a_comment(self):
-        self.commit(30000000, 20)
-        self.commit(120000000, 40)
+        self.commit(150000000, 20)
+        self.commit(600000000, 40)
         done = self.compare()
         self.assertEqual(done.returncode, 3, done.stderr)
         comment = self.read("profc.md")
@@ -112,7 +112,7 @@ class Recipe(LiveCase):
         self.assertEqual(said[-2:], ["body@profc.md", "https://gitlab/api/v4/projects/5/merge_requests/9/notes"])
 
     def test_change_without_effect_passes(self):
-        self.commit(30000000, 20)
+        self.commit(150000000, 20)
         self.write("README", "x")
         self.run_shell("git add README; git -c user.name=a -c user.email=a@b commit -qm y")
         done = self.compare()
