@@ -96,7 +96,7 @@ TEST(roster, unreaped_command_is_over)
 }
 
 /* More than are asked one by one. Orphans of a command are our children, as these are. */
-#define NR_CHILDREN 40
+#define NR_CHILDREN 80
 
 static void begin_children(pid_t *pids)
 {
