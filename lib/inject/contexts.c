@@ -53,15 +53,28 @@ static void in_words(const uint64_t *words, size_t nr, uint64_t address,
 	}
 }
 
-/* Searches a stack from its pointer on; `words` has room for search->stack_bytes. */
+/*
+ * Searches a stack from its pointer on; `words` has room for CONTEXTS_PIECE_BYTES, in which it is
+ * read: a new buffer for all of it costs a fault for each page, some milliseconds in some machines,
+ * and a thread that wakes more often never sleeps meanwhile.
+ */
 static void in_stack(uint64_t sp, struct target_memory *memory, const struct context_search *search,
 		     uint64_t *words)
 {
+	const size_t again = (context_words_before + context_words_after) * sizeof(uint64_t);
 	uint64_t address = sp & ~UINT64_C(7);
-	size_t got = target_memory_read_at_once(memory, address, words,
-						search->stack_bytes & ~(size_t)7);
+	size_t left = search->stack_bytes & ~(size_t)7;
 
-	in_words(words, got / sizeof(uint64_t), address, memory, search);
+	for (;;) {
+		size_t wanted = left < CONTEXTS_PIECE_BYTES ? left : CONTEXTS_PIECE_BYTES;
+		size_t got = target_memory_read_at_once(memory, address, words, wanted);
+
+		in_words(words, got / sizeof(uint64_t), address, memory, search);
+		if (got < wanted || wanted == left)
+			return;
+		address += got - again;
+		left -= got - again;
+	}
 }
 
 bool contexts_need_sleeper(const struct stopped *stopped, const struct context_search *search)
@@ -83,7 +96,7 @@ bool contexts_need_sleeper(const struct stopped *stopped, const struct context_s
 bool contexts_for_each(struct stopped *stopped, struct target_memory *memory,
 		       const struct context_search *search)
 {
-	uint64_t *words = xmalloc(search->stack_bytes);
+	uint64_t *words = xmalloc(CONTEXTS_PIECE_BYTES);
 
 	for (size_t i = 0; i < stopped->nr; i++) {
 		struct stopped_thread *thread = &stopped->threads[i];

@@ -19,6 +19,9 @@ struct context {
 	bool is_changed; /* set by the callback: write the context back */
 };
 
+/* Stacks are read in pieces of so many bytes. */
+#define CONTEXTS_PIECE_BYTES ((size_t)64 << 10)
+
 struct context_search {
 	uint64_t start, end; /* only contexts with a pc in [start, end) */
 	size_t stack_bytes;  /* searched of each stack, from the stack pointer on */

@@ -406,18 +406,22 @@ static bool has_context_in(uint64_t start, uint64_t end, struct stopped *stopped
 /* The stub marks its frames by a word that depends on its address. */
 static bool has_marker_from(struct target_memory *memory, uint64_t sp, uint64_t *words)
 {
-	uint64_t address = sp & ~UINT64_C(7);
-	size_t got = target_memory_read_at_once(memory, address, words, STACK_BYTES);
+	uint64_t address = sp & ~UINT64_C(7), end = address + STACK_BYTES;
+	size_t got = CONTEXTS_PIECE_BYTES;
 	bool is_found = false;
 
-	for (size_t k = 0; k < got / sizeof(*words); k++)
-		is_found |= words[k] == ((address + k * 8) ^ HEAP_MARKER_KEY);
+	_Static_assert(STACK_BYTES % CONTEXTS_PIECE_BYTES == 0, "read in whole pieces");
+	for (; got == CONTEXTS_PIECE_BYTES && address != end; address += got) {
+		got = target_memory_read_at_once(memory, address, words, CONTEXTS_PIECE_BYTES);
+		for (size_t k = 0; k < got / sizeof(*words); k++)
+			is_found |= words[k] == ((address + k * 8) ^ HEAP_MARKER_KEY);
+	}
 	return is_found;
 }
 
 static bool has_marker(const struct stopped *stopped, struct target_memory *memory)
 {
-	uint64_t *words = xmalloc(STACK_BYTES);
+	uint64_t *words = xmalloc(CONTEXTS_PIECE_BYTES);
 	bool is_found = false;
 
 	for (size_t i = 0; i < stopped->nr && !is_found; i++)
@@ -429,18 +433,24 @@ static bool has_marker(const struct stopped *stopped, struct target_memory *memo
 	return is_found;
 }
 
+/* As stacks are: so many fit in as many bytes. */
+#define THREADS_AT_ONCE (CONTEXTS_PIECE_BYTES / sizeof(struct heap_thread))
+
 static bool is_in_flight(const struct region_header *header, struct target_memory *memory)
 {
-	struct heap_thread *threads = xcalloc(HEAP_THREADS, sizeof(*threads));
-	const size_t nr_bytes = HEAP_THREADS * sizeof(*threads);
+	struct heap_thread *threads = xcalloc(THREADS_AT_ONCE, sizeof(*threads));
 	uint64_t at = header->private_address + offsetof(struct heap_private, in_flight);
 	uint64_t threads_at = header->private_address + offsetof(struct heap_private, threads);
 	int64_t nr;
-	bool is = !target_memory_get(memory, at, &nr, sizeof(nr)) || nr ||
-		  !target_memory_get(memory, threads_at, threads, nr_bytes);
+	bool is = !target_memory_get(memory, at, &nr, sizeof(nr)) || nr;
 
-	for (size_t i = 0; i < HEAP_THREADS && !is; i++)
-		is = threads[i].in_flight != 0;
+	_Static_assert(HEAP_THREADS % THREADS_AT_ONCE == 0, "read in whole pieces");
+	for (size_t k = 0; k < HEAP_THREADS && !is; k += THREADS_AT_ONCE) {
+		is = !target_memory_get(memory, threads_at + k * sizeof(*threads), threads,
+					THREADS_AT_ONCE * sizeof(*threads));
+		for (size_t i = 0; i < THREADS_AT_ONCE && !is; i++)
+			is = threads[i].in_flight != 0;
+	}
 	free(threads);
 	return is;
 }
