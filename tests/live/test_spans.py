@@ -219,7 +219,11 @@ class Spans(LiveCase):
         )
         (row,) = spans_of(recording)
         counters = json.loads(recording.info("--json"))["counters"]
-        self.assertEqual(len(row["slow"]) + counters["slow_calls_dropped"], 600000)
+        # The clocks of some processors go in steps: calls within one take no time.
+        short = sum(length["calls"] for length in row["lengths"] if length["end_ns"] <= 2)
+        nr_slow = len(row["slow"]) + counters["slow_calls_dropped"]
+        self.assertLessEqual(nr_slow, 600000)
+        self.assertGreaterEqual(nr_slow, 600000 - short)
         self.assertIn("slow calls whose times are missing", recording.info())
 
     def test_what_slow_calls_do_differently(self):

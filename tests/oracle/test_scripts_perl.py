@@ -81,7 +81,7 @@ STOPS = 40
 # A frame that has just begun or ended may not be provable.
 REFUSED = 1
 # A handler may run where Perl is not ready for it: then the program dies, and is started again.
-DEAD_MOST = 6
+DEAD_MOST = 3 * STOPS
 SECONDS = 3
 
 
