@@ -186,16 +186,17 @@ static struct moment moment(void)
 	return best;
 }
 
-static double ns_per_cycle(void)
+/* Since `begin`, the longer the better. */
+static double ns_per_cycle(struct moment begin)
 {
-	struct moment begin = moment(), end;
+	struct moment end;
 
 	usleep(50000);
 	end = moment();
 	return (end.ns - begin.ns) / (double)(end.cycles - begin.cycles);
 }
 
-static void say(const struct thread *threads, int nr)
+static void say(const struct thread *threads, int nr, struct moment begin)
 {
 	struct thread sum = {0};
 	const char *comma = "";
@@ -215,7 +216,7 @@ static void say(const struct thread *threads, int nr)
 	       "\"ns_per_cycle\":%.9f,\"lengths\":[",
 	       (unsigned long long)sum.nr_calls, (unsigned long long)sum.nr_ended,
 	       (unsigned long long)sum.total, (unsigned long long)sum.longest, sum.tid,
-	       ns_per_cycle());
+	       ns_per_cycle(begin));
 	for (int k = 0; k < LENGTHS; k++, comma = ",")
 		printf("%s%llu", comma, (unsigned long long)sum.nr[k]);
 	printf("],\"slow\":[");
@@ -232,6 +233,7 @@ int main(int argc, char **argv)
 {
 	int nr = argc > 2 ? atoi(argv[2]) : 1;
 	struct thread *threads = calloc((size_t)nr, sizeof(*threads));
+	struct moment begin = moment();
 
 	settings.way = argc > 1 ? argv[1] : "mixed";
 	settings.nr_calls = argc > 3 ? strtoull(argv[3], NULL, 10) : 1000;
@@ -246,7 +248,7 @@ int main(int argc, char **argv)
 	}
 	for (int i = 0; i < nr; i++)
 		pthread_join(threads[i].id, NULL);
-	say(threads, nr);
+	say(threads, nr, begin);
 	free(threads);
 	return 0;
 }
