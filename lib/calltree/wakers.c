@@ -69,7 +69,7 @@ static bool is_call(const struct profile *profile, const struct sample *sample,
 	return false;
 }
 
-/* What is known without an object that was waited for. */
+/* Some calls wait for one thing only, so that they tell without an object. */
 static enum waker_how how_of_call(const struct profile *profile, const struct sample *sample)
 {
 	static const char *const sleeps[] = {"clock_nanosleep", "nanosleep", NULL};

@@ -55,7 +55,7 @@ struct wakers {
 	struct tally total, unknown;
 };
 
-/* Of a profile for which blame_require() holds. */
+/* Call blame_require() first: the profile has to have what was waited for. */
 struct wakers *wakers_new(const struct selection *selection);
 void wakers_free(struct wakers *wakers); /* may be NULL */
 

@@ -81,7 +81,7 @@ static uint64_t candidate(const struct wish *wish, const struct gap *gap)
 	return end < wish->nr_bytes ? 0 : page_start(end - wish->nr_bytes);
 }
 
-/* What is left above the place goes to a gap of its own, for data. */
+/* The rest above the place becomes a gap of its own, for data. */
 static void take(struct gaps *gaps, size_t index, uint64_t start, uint64_t nr_bytes)
 {
 	struct gap above = {.start = start + nr_bytes, .end = gaps->rows[index].end};

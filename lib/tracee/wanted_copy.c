@@ -260,8 +260,6 @@ void tracee_copy_wanted(struct tracee *tracee, struct snapshot *snapshot)
 
 /* Some milliseconds are enough for all caches to forget about a page. */
 #define TOUCHED_PAGES_MAX 64
-/* Most stacks of interpreters are in use for some kilobytes. */
-#define TOUCHED_STACK_BYTES (UINT64_C(16) << 10)
 
 struct touched {
 	struct iovec at[TOUCHED_PAGES_MAX];
@@ -276,18 +274,7 @@ static void touch(struct touched *touched, uint64_t start, uint64_t end)
 			(struct iovec){.iov_base = (void *)(uintptr_t)at, .iov_len = 1};
 }
 
-static void touch_stack(struct touched *touched, const struct tracee_stacks *stacks)
-{
-	const struct proc_range *mapping = &stacks->mapping;
-	uint64_t start = stacks->seen[0].low, end = min_u64(mapping->end, stacks->seen[0].end);
-
-	if (start < mapping->start || start >= end)
-		return;
-	if (start < stacks->root_sp && stacks->root_sp < end)
-		end = stacks->root_sp;
-	touch(touched, start, min_u64(end, start + TOUCHED_STACK_BYTES));
-}
-
+/* No stack: whether reading it waits for another program is asked in the visit. */
 static void touch_memory(struct touched *touched, const struct tracee_wanted *wanted,
 			 const struct wanted_memory *memory)
 {
@@ -309,7 +296,6 @@ void tracee_touch_wanted(const struct tracee *tracee)
 
 	if (!tracee_has_wanted(tracee))
 		return;
-	touch_stack(&touched, &tracee->stacks);
 	touch_memory(&touched, tracee->wanted, &tracee->wanted->memory);
 	touch_memory(&touched, tracee->wanted, &tracee->wanted->context);
 	here.iov_len = touched.nr;
