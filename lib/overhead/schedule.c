@@ -79,6 +79,12 @@ void schedule_skip(struct schedule *schedule, uint64_t now_ns)
 	schedule->after_next_ns = schedule->next_ns + random_gap_ns(schedule);
 }
 
+void schedule_hasten(struct schedule *schedule, uint64_t now_ns)
+{
+	if (schedule->next_ns > now_ns)
+		schedule->next_ns = now_ns;
+}
+
 void schedule_set_period(struct schedule *schedule, uint64_t period_ns)
 {
 	assert(period_ns > 0);

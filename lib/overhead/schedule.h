@@ -33,6 +33,8 @@ void schedule_advance(struct schedule *schedule, uint64_t now_ns);
 void schedule_catch_up(struct schedule *schedule, uint64_t now_ns);
 /* There were no ticks for a while, as during a pause, and none was due. */
 void schedule_skip(struct schedule *schedule, uint64_t now_ns);
+/* The next tick comes now, unless it was due before. The one after it stays. */
+void schedule_hasten(struct schedule *schedule, uint64_t now_ns);
 /* From the next advance on. */
 void schedule_set_period(struct schedule *schedule, uint64_t period_ns);
 

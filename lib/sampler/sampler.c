@@ -433,7 +433,9 @@ void sampler_publish_sleeps(struct sampler *sampler)
 	pthread_mutex_lock(&sampler->lock);
 	sampler->tick.sleeps_asked_ns = clock_monotonic_ns();
 	sampler->tick.are_sleeps_asked = true;
+	schedule_hasten(&sampler->schedule, sampler->tick.sleeps_asked_ns);
 	pthread_mutex_unlock(&sampler->lock);
+	sem_post(&sampler->session->requests);
 }
 
 struct sampler_progress sampler_progress(const struct sampler *sampler)

@@ -161,7 +161,7 @@ bool sampler_search_memory(struct sampler *sampler, const char *text, struct sam
 /* Set a mark with the user's text. Any thread. */
 void sampler_mark(struct sampler *sampler, const char *text);
 /*
- * Look at all that sleep, in the next ticks, and publish how long they have slept: long sleeps are
+ * Look at all that sleep, in a tick at once, and publish how long they have slept: long sleeps are
  * published rarely, and a cut has them up to then. Any thread.
  */
 void sampler_publish_sleeps(struct sampler *sampler);

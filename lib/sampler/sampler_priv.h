@@ -40,9 +40,10 @@ struct sampling_counts {
 struct tick {
 	uint64_t now_ns;
 	bool is_last;		  /* before counting ends: nothing is postponed or left out */
+	bool wants_all;		  /* looks at all that sleep, as the last one, or as asked */
 	uint64_t look_ns;	  /* how long it may look at sleeping threads */
 	uint64_t sleeps_asked_ns; /* sleeps published before are published at their next look */
-	bool are_sleeps_asked;	  /* the next tick makes all threads due for that */
+	bool are_sleeps_asked;	  /* the next tick does that */
 	struct sampled_thread **running; /* found on a CPU or runnable; owned */
 	size_t nr_running, cap_running;
 	struct sampled_thread **by_cpu;	       /* the one to visit on each CPU; owned */

@@ -30,6 +30,8 @@
 #define LONGEST_DUE_NS	NS_PER_SEC
 #define MOST_DUE_NS	(4 * NS_PER_SEC)
 #define LONG_SLEEP_PART 32
+/* As long where all sleeps are wanted at once, for a file. */
+#define LONGEST_ALL_NS (NS_PER_SEC / 4)
 /* The pause for a thread whose system call cannot be read. */
 #define HIDDEN_NS (50 * NS_PER_MS)
 
@@ -42,6 +44,8 @@ static uint64_t reads_end_ns(const struct sampler *sampler, uint64_t now_ns)
 {
 	uint64_t part_ns = sampler->schedule.period_ns / TICK_PART;
 
+	if (sampler->tick.wants_all)
+		return now_ns + LONGEST_ALL_NS;
 	return now_ns + max_u64(min_u64(part_ns, LONGEST_READS_NS), SHORTEST_READS_NS);
 }
 
@@ -539,8 +543,8 @@ static void sample_due(struct visitor *visitor, uint64_t until_ns)
 	sample_queue(visitor, &sampler->active, until_ns);
 	if (sampler->leader != visitor)
 		return;
-	tick->look_ns = tick->is_last ? LONGEST_DUE_NS
-				      : governor_look_credit_ns(&sampler->governor, tick->now_ns);
+	tick->look_ns = tick->wants_all ? LONGEST_ALL_NS
+					: governor_look_credit_ns(&sampler->governor, tick->now_ns);
 	if (tick->look_ns)
 		look_at_sleepers(visitor, min_u64(until_ns, clock_monotonic_ns() + tick->look_ns));
 }
@@ -709,7 +713,7 @@ static void begin_tick(struct sampler *sampler, uint64_t now_ns)
 	/* At once: if a visit delays this visitor, another takes the next tick in time. */
 	schedule_advance(&sampler->schedule, now_ns);
 	tick->now_ns = now_ns;
-	tick->is_last = false;
+	tick->is_last = tick->wants_all = false;
 	tick->nr_running = 0;
 	for (size_t i = 0; i < tick->nr_cpus; i++) {
 		tick->former_by_cpu[i] = tick->by_cpu[i];
@@ -769,9 +773,12 @@ static void make_all_due(struct sampler *sampler, uint64_t now_ns)
 
 static void heed_asked_sleeps(struct sampler *sampler)
 {
-	if (sampler->tick.are_sleeps_asked)
-		make_all_due(sampler, sampler->tick.now_ns);
-	sampler->tick.are_sleeps_asked = false;
+	struct tick *tick = &sampler->tick;
+
+	tick->wants_all = tick->are_sleeps_asked;
+	tick->are_sleeps_asked = false;
+	if (tick->wants_all)
+		make_all_due(sampler, tick->now_ns);
 }
 
 void tick_run(struct visitor *visitor, uint64_t now_ns)
@@ -809,10 +816,10 @@ void tick_last(struct visitor *visitor)
 	uint64_t now_ns = clock_monotonic_ns();
 
 	begin_tick(sampler, now_ns);
-	sampler->tick.is_last = true;
+	sampler->tick.is_last = sampler->tick.wants_all = true;
 	if (sampler->options.no_cpu)
 		return;
 	make_all_due(sampler, now_ns);
-	sample_due(visitor, now_ns + LONGEST_DUE_NS / 4);
+	sample_due(visitor, reads_end_ns(sampler, now_ns));
 	visit_running(visitor);
 }

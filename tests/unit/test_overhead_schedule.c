@@ -113,6 +113,22 @@ TEST(schedule, what_is_due_during_a_tick_is_left_out)
 	assert_in_range(schedule.next_ns, second_ns + LEAST_GAP_NS, second_ns + MOST_GAP_NS);
 }
 
+TEST(schedule, a_hastened_tick_shifts_no_other)
+{
+	struct schedule schedule;
+	uint64_t first_ns, second_ns;
+
+	schedule_init(&schedule, 0, PERIOD_NS, 7);
+	first_ns = schedule.next_ns;
+	second_ns = schedule.after_next_ns;
+	schedule_hasten(&schedule, first_ns + 1);
+	assert_int_equal(schedule.next_ns, first_ns); /* it is due already */
+	schedule_hasten(&schedule, first_ns / 2);
+	assert_int_equal(schedule.next_ns, first_ns / 2);
+	schedule_advance(&schedule, first_ns / 2 + 100);
+	assert_int_equal(schedule.next_ns, second_ns);
+}
+
 TEST(schedule, a_new_period_counts_from_the_next_tick_on)
 {
 	struct schedule schedule;
