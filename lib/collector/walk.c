@@ -203,6 +203,8 @@ static bool renew_if_left(struct map_watch *watch, struct space *space,
  */
 #define CALM_PART	64
 #define LONGEST_CALM_NS NS_PER_SEC
+/* Its whole map is read so many times more rarely: new code is found by the walks that it is in. */
+#define WHOLE_CALM 16
 
 static uint64_t calm_pause_ns(struct map_watch *watch, uint64_t now_ns)
 {
@@ -236,7 +238,9 @@ void maps_watch(struct map_watch *watch, struct space *space, size_t nr_watched)
 		refresh(watch, space);
 	cpu_ns = (clock_thread_cpu_ns() - began_ns) * nr_watched;
 	if (reads_whole)
-		watch->read_whole_again_ns = now_ns + cpu_ns * WHOLE_PAUSE_PER_READING;
+		watch->read_whole_again_ns =
+			now_ns + max_u64(cpu_ns * WHOLE_PAUSE_PER_READING,
+					 WHOLE_CALM * calm_pause_ns(watch, now_ns));
 	pause_ns = max_u64(cpu_ns * WATCH_PAUSE_PER_READING, SHORTEST_WATCH_PAUSE_NS);
 	watch->watch_again_ns = now_ns + max_u64(pause_ns, calm_pause_ns(watch, now_ns));
 }

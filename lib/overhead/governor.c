@@ -34,6 +34,13 @@
 #define BUDGET_MEAN_NS (20e9)
 /* Costs differ much between ticks: it is not lowered by those of a moment. */
 #define BUDGET_LEAST_NS (2e9)
+/*
+ * Looks at sleeping threads, and clocks of processes, have these parts of it, however many there
+ * are and whatever CPU is idle: the rest is for ticks and the collector. No lower rate would make
+ * them fewer.
+ */
+#define BUDGET_LOOKS  (1 / 3.0)
+#define BUDGET_CLOCKS 0.25
 /* No lower than 5 Hz: samples would be too few, and threads that begin to run be found too late. */
 #define BUDGET_PERIOD_NS UINT64_C(200000000)
 /* It does not suffice if it is too low for so long. */
@@ -186,10 +193,26 @@ static double most_look_credit_ns(const struct governor *governor)
 	return governor->look_rate * (double)LOOK_CREDIT_NS;
 }
 
+/* Else they have this part of a period. */
+#define CLOCKS_PART 64
+
+uint64_t governor_clocks_ns(const struct governor *governor)
+{
+	uint64_t most_ns = governor->period_ns / CLOCKS_PART;
+	double part = BUDGET_CLOCKS * governor->budget.max_ppm / 1e6;
+
+	return part > 0 ? min_u64(most_ns, (uint64_t)(part * (double)governor->period_ns))
+			: most_ns;
+}
+
 /* The part of a CPU that looks may take now. */
 static double rate_of(const struct governor *governor)
 {
-	return between(0, governor->look_rate, governor->idle_rate);
+	double rate = between(0, governor->look_rate, governor->idle_rate);
+
+	if (!governor->budget.max_ppm)
+		return rate;
+	return between(0, rate, BUDGET_LOOKS * governor->budget.max_ppm / 1e6);
 }
 
 static double grown(const struct governor *governor, double credit_ns, double part,

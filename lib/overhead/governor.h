@@ -27,7 +27,8 @@
  * governor allows less until the debt is paid.
  *
  * Apart from what threads lose, a recorder that is always on may have a budget: the part of one CPU
- * that it may use, whether a CPU is idle or not. The longer of the two periods is in use.
+ * that it may use, whether a CPU is idle or not. The longer of the two periods is in use, looks have
+ * a third of the budget at most, and clocks of processes a quarter.
  */
 
 /*
@@ -93,6 +94,8 @@ bool governor_affords(struct governor *governor, struct stop_budget *budget, uin
 /* The thread was stopped, and lost so much time. */
 void governor_charge(struct governor *governor, struct stop_budget *budget, uint64_t cost_ns);
 
+/* How long one tick may read clocks of processes, to find which of them have begun to run. */
+uint64_t governor_clocks_ns(const struct governor *governor);
 /*
  * The CPU time that looks at sleeping threads may take now; 0: none in this tick. The caller
  * charges afterwards what they took. It may be more: looks then wait until the debt is paid.

@@ -20,11 +20,16 @@
 /* Threads run so long between two readings; a wake-up takes longer. */
 #define READ_APART_NS (100 * NS_PER_US)
 #define WAKE_UP_NS    (15 * NS_PER_US)
+/* This part of a period is much to hide. */
+#define URGENT_PART 4
 /* With so many threads, the kernel takes long to sum up their clocks. */
 #define MANY_THREADS 64
 
-/* Make threads due that have run since they were seen asleep, before those that may still sleep. */
-static void sweep_threads(struct sampler *sampler, struct sampled_process *process)
+/*
+ * Make threads due that have run since they were seen asleep, before those that may still sleep;
+ * `is_urgent`: even if looks have no credit.
+ */
+static void sweep_threads(struct sampler *sampler, struct sampled_process *process, bool is_urgent)
 {
 	uint64_t now_ns = sampler->tick.now_ns, took_ns;
 	struct spending_begun begun = spending_begin_looks(&sampler->spending);
@@ -41,14 +46,15 @@ static void sweep_threads(struct sampler *sampler, struct sampled_process *proce
 		if (!tracee_clocks(&roster->tracee, &clocks) ||
 		    (clocks.pcount != thread->sleep.pcount &&
 		     !sleeps_unseen(thread, clocks.pcount)))
-			due_put(sampler, thread, thread->is_active, 0);
+			due_put(sampler, thread, thread->is_active || is_urgent, 0);
 	}
 	took_ns = spending_add_looks(&sampler->spending, &begun);
 	governor_charge_looks(&sampler->governor, took_ns);
 	process->cpu.sweep_again_ns = now_ns + SWEEP_PART * took_ns;
 }
 
-static bool hides_time(const struct sampler *sampler, struct sampled_process *process)
+/* The CPU time that its threads have had since they were swept, as far as no sample has it. */
+static uint64_t new_hidden_ns(const struct sampler *sampler, struct sampled_process *process)
 {
 	struct process_cpu *cpu = &process->cpu;
 	uint64_t known_ns = cpu->base_ns + cpu->covered_ns + cpu->handed_out_ns;
@@ -56,9 +62,22 @@ static bool hides_time(const struct sampler *sampler, struct sampled_process *pr
 
 	if (process->unseen_ns == sampler->tick.now_ns || hidden_ns < cpu->known_rest_ns)
 		cpu->known_rest_ns = hidden_ns;
+	return hidden_ns - cpu->known_rest_ns;
+}
+
+/*
+ * Does it hide more than some wake-ups take? Where looks have no credit: so much that one of its
+ * threads must be at work. A recorder beside many that wake for a moment would else find that late.
+ */
+static bool shall_sweep(const struct sampler *sampler, const struct sampled_process *process,
+			uint64_t hidden_ns, bool *is_urgent)
+{
+	*is_urgent = hidden_ns > sampler->governor.period_ns / URGENT_PART;
+	if (sampler->tick.now_ns < process->cpu.sweep_again_ns ||
+	    (!sampler->tick.look_ns && !*is_urgent))
+		return false;
 	return hidden_ns >
-	       cpu->known_rest_ns + WAKE_UP_NS +
-		       min_u64(process->nr_active, sampler->session->nr_cpus) * READ_APART_NS;
+	       WAKE_UP_NS + min_u64(process->nr_active, sampler->session->nr_cpus) * READ_APART_NS;
 }
 
 /* False: the kernel permits no timer. */
@@ -110,7 +129,7 @@ static void check_process(struct sampler *sampler, struct sampled_process *proce
 	uint64_t now_ns = sampler->tick.now_ns;
 	uint64_t former_ns = cpu->latest_ns;
 	const struct sampled_thread *only = only_thread_read(sampler, process);
-	bool is_gone;
+	bool is_gone, is_urgent;
 
 	if (only) {
 		process->is_quiet = false;
@@ -150,10 +169,9 @@ static void check_process(struct sampler *sampler, struct sampled_process *proce
 		book_see_rest(sampler, process, now_ns);
 	}
 	due_queue_put(&sampler->clocks.due, &process->due, now_ns + 1);
-	if (!is_gone && (!sampler->tick.look_ns || now_ns < cpu->sweep_again_ns ||
-			 !hides_time(sampler, process)))
+	if (!shall_sweep(sampler, process, new_hidden_ns(sampler, process), &is_urgent) && !is_gone)
 		return;
-	sweep_threads(sampler, process);
+	sweep_threads(sampler, process, is_urgent);
 	cpu->known_rest_ns =
 		cpu->latest_ns -
 		min_u64(cpu->latest_ns, cpu->base_ns + cpu->covered_ns + cpu->handed_out_ns);
@@ -185,15 +203,10 @@ void process_clocks_heed(struct sampler *sampler)
 	} while (nr == ALARMS_AT_ONCE);
 }
 
-/*
- * Reading clocks of processes takes at most this part of a period; those for which there is no time
- * come first in the next tick.
- */
-#define CLOCKS_PART 64
-
+/* Those for which there is no time come first in the next tick. */
 void process_clocks_check(struct sampler *sampler)
 {
-	uint64_t until_ns = clock_monotonic_ns() + sampler->schedule.period_ns / CLOCKS_PART;
+	uint64_t until_ns = clock_monotonic_ns() + governor_clocks_ns(&sampler->governor);
 	struct sampled_process *process;
 
 	do {

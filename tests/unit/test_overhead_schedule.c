@@ -731,6 +731,42 @@ TEST(budget, a_burst_is_paid_for)
 	assert_in_range(governor.period_ns, before_ns, before_ns + before_ns / 20);
 }
 
+/* Of 200 programs that wake each second all are due all the time, and each look takes 50 us. */
+TEST(budget, looks_at_sleepers_have_a_third_of_it)
+{
+	const struct governor_load load = {
+		.window_ns = WINDOW_NS, .nr_sleepers = 200, .nr_cpus = 2, .nr_ticks = 2};
+	const uint64_t due_ns = 400 * 50000;
+	uint64_t now_ns = 1, all_ns = 0;
+
+	for (uint32_t overhead_ppm = 0; overhead_ppm <= 20000; overhead_ppm += 20000) {
+		struct governor governor = budgeted(overhead_ppm);
+
+		now_ns = 1;
+		all_ns = 0;
+		/* What was saved before the first tick is used up after some seconds. */
+		for (size_t i = 0; i < NR_WINDOWS; i++) {
+			uint64_t took_ns = looks(&governor, &now_ns, WINDOW_NS, due_ns, 50000);
+
+			all_ns += i >= NR_WINDOWS / 2 ? took_ns : 0;
+			governor_update(&governor, &load);
+		}
+		assert_in_range(1e6 * (double)all_ns / (NR_WINDOWS / 2 * WINDOW_NS), 1400, 1600);
+	}
+}
+
+/* In each second, at any rate; without a budget a 64th of it. */
+TEST(budget, clocks_of_processes_have_a_quarter_of_it)
+{
+	struct governor governor = budgeted(20000);
+
+	assert_in_range(governor_clocks_ns(&governor), 22499, 22500);
+	governor.period_ns = 10 * BASE_NS;
+	assert_in_range(governor_clocks_ns(&governor), 224999, 225000);
+	governor_init(&governor, BASE_NS, 20000, 7);
+	assert_int_equal(governor_clocks_ns(&governor), BASE_NS / 64);
+}
+
 TEST(budget, the_lowest_rate_has_its_cost)
 {
 	struct recorder dearest = {.tick_ns = 3000000};
