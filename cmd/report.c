@@ -25,7 +25,7 @@
 #include "cmd/profile_options.h"
 #include "cmd/report_slow.h"
 #include "cmd/report_spans.h"
-#include "cmd/report_wakers.h"
+#include "cmd/report_waits.h"
 #include "cmd/trigger_hint.h"
 #include "cmd/view_options.h"
 #include "cmd/weighed.h"
@@ -54,7 +54,7 @@ struct report_args {
 	struct flat_keys keys; /* what `by` says */
 	uint64_t limit, max_depth;
 	double min_percent; /* or NOT_GIVEN */
-	bool tree, counts, leaks, spans, wakers, reachable, json, csv, no_inline;
+	bool tree, counts, leaks, spans, wakers, chain, reachable, json, csv, no_inline;
 	uint64_t min_age_ns;
 	struct option_list source_paths;
 	struct filter_options filter;
@@ -130,6 +130,10 @@ static const struct option_row rows[] = {
 	 .name = "wakers",
 	 .offset = AT(wakers),
 	 .help = "blocked time by what it waited for, and by what ended that"},
+	{.type = OPTION_FLAG,
+	 .name = "chain",
+	 .offset = AT(chain),
+	 .help = "what the end of the program, or of calls of --slow, had to wait for"},
 	{.type = OPTION_FLAG,
 	 .name = "reachable",
 	 .offset = AT(reachable),
@@ -244,11 +248,14 @@ static int check_combination(const struct report_args *args, struct err *err)
 			    args->columns || args->metric != NOT_GIVEN))
 		return err_set(err, ERR_INVALID,
 			       "--spans can be combined with -i, --json and --unit only");
-	if (args->wakers &&
+	if ((args->wakers || args->chain) &&
 	    (nr_trees || args->leaks || args->spans || args->by || args->csv || args->sort ||
-	     args->columns || (args->metric != NOT_GIVEN && args->metric != METRIC_BLOCKED)))
+	     args->columns || (args->wakers && args->chain) ||
+	     (args->metric != NOT_GIVEN &&
+	      args->metric != (args->chain ? METRIC_ELAPSED : METRIC_BLOCKED))))
 		return err_set(err, ERR_INVALID,
-			       "--wakers cannot be combined with another table, tree or metric");
+			       "--%s cannot be combined with another table, tree or metric",
+			       args->chain ? "chain" : "wakers");
 	if (args->counts && !args->tree)
 		return err_set(err, ERR_INVALID, "--counts needs --tree");
 	return args->leaks ? check_leaks(args, err) : check_memory(args, err);
@@ -675,7 +682,7 @@ static int report(const struct command *self, const struct report_request *reque
 static bool compares_slow(const struct report_args *args)
 {
 	return args->filter.slow && kind_of(args) == REPORT_FLAT && !args->spans && !args->wakers &&
-	       !args->by && !args->sort && !args->columns && !args->csv &&
+	       !args->chain && !args->by && !args->sort && !args->columns && !args->csv &&
 	       args->metric == NOT_GIVEN;
 }
 
@@ -697,9 +704,10 @@ static int run_report(const struct command *self, int argc, char **argv)
 				     args.json);
 	} else if (args.spans) {
 		status = report_spans(args.input, &args.view, args.json);
-	} else if (args.wakers) {
-		status = report_wakers(self, args.input, &args.filter, &args.view, limit_of(&args),
-				       args.json);
+	} else if (args.wakers || args.chain) {
+		status = report_waits(self, args.input, &args.filter, &args.view,
+				      args.wakers ? REPORT_WAKERS : REPORT_CHAIN, limit_of(&args),
+				      args.json);
 	} else {
 		const struct report_form form = form_of(&args);
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/buf.h"
 #include "base/syscall_name.h"
 #include "calltree/blame.h"
 #include "calltree/expand.h"
@@ -22,31 +21,13 @@ struct adding {
 	struct index_set set;
 };
 
-enum wait_key { KEY_LOCK, KEY_DESCRIPTOR, KEY_CALL };
-
-static bool is_object(struct blame *blame, const struct observation *observation, uint32_t *number)
-{
-	*number = blame_add(blame, observation);
-	return blame_object(blame, *number)->what == BLAME_OBJECT;
-}
-
 static uint32_t wait_of(struct adding *adding, const struct observation *observation)
 {
 	struct wakers *wakers = adding->wakers;
-	struct waker_wait row = {.number = (uint32_t)observation->sample.syscall_nr};
-	enum wait_key key = KEY_CALL;
-	uint32_t number, id;
+	struct waker_wait row = {.waited = waited_of(&wakers->objects, observation)};
+	uint32_t id = pairs_add(&adding->keys, (uint32_t)row.waited.kind, row.waited.number,
+				observation->weight);
 
-	if (is_object(wakers->locks, observation, &number)) {
-		key = KEY_LOCK;
-		row = (struct waker_wait){.blame = wakers->locks, .number = number};
-	} else if (is_object(wakers->descriptors, observation, &number)) {
-		key = KEY_DESCRIPTOR;
-		row = (struct waker_wait){.blame = wakers->descriptors, .number = number};
-	} else if (observation->sample.kind != SAMPLE_BLOCKED) {
-		row.number = (uint32_t)-1;
-	}
-	id = pairs_add(&adding->keys, (uint32_t)key, row.number, observation->weight);
 	if (id == wakers->nr_waits) {
 		ARRAY_GROW(wakers->waits, wakers->nr_waits, wakers->cap_waits);
 		wakers->waits[wakers->nr_waits++] = row;
@@ -54,31 +35,15 @@ static uint32_t wait_of(struct adding *adding, const struct observation *observa
 	return id;
 }
 
-static bool is_call(const struct profile *profile, const struct sample *sample,
-		    const char *const *names)
-{
-	const char *name = sample->syscall_nr < 0
-				   ? NULL
-				   : syscall_name(profile_str(profile, profile->meta.arch),
-						  sample->syscall_nr);
-
-	for (; name && *names; names++) {
-		if (strcmp(name, *names) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Some calls wait for one thing only, so that they tell without an object. */
 static enum waker_how how_of_call(const struct profile *profile, const struct sample *sample)
 {
 	static const char *const sleeps[] = {"clock_nanosleep", "nanosleep", NULL};
-	static const char *const of_children[] = {"wait4", "waitid", NULL};
 
 	if (sample->kind != SAMPLE_BLOCKED)
 		return WAKER_UNKNOWN;
-	return is_call(profile, sample, sleeps)	       ? WAKER_TIME
-	       : is_call(profile, sample, of_children) ? WAKER_CHILD
+	return waited_in_call(profile, sample, sleeps) ? WAKER_TIME
+	       : waited_for_child(profile, sample)     ? WAKER_CHILD
 						       : WAKER_UNKNOWN;
 }
 
@@ -94,7 +59,7 @@ static struct waker waker_of(const struct adding *adding, uint32_t wait,
 			      .label = WAKER_NO_LABEL};
 	const struct profile_wait *row;
 
-	if (!adding->wakers->waits[wait].blame)
+	if (adding->wakers->waits[wait].waited.kind == WAITED_CALL)
 		return waker;
 	row = &profile_waits(profile)->rows[sample->wait - 1];
 	if (row->owner.v != THREAD_NONE.v) {
@@ -166,16 +131,17 @@ static void name_owners(struct wakers *wakers)
 	for (size_t i = 0; i < wakers->nr; i++) {
 		struct waker *row = &wakers->rows[i];
 		const struct waker_wait *wait = &wakers->waits[row->wait];
+		const struct blame *blame;
 		struct blame_owner owner;
 		struct blame_part part;
 
 		if (row->how != WAKER_OWNER)
 			continue;
-		row->is_guess = blame_object(wait->blame, wait->number)->is_guess;
-		for (size_t rank = 0; blame_owner(wait->blame, wait->number, rank, &owner);
+		blame = wakers_blame(wakers, wait);
+		row->is_guess = blame_object(blame, wait->waited.number)->is_guess;
+		for (size_t rank = 0; blame_owner(blame, wait->waited.number, rank, &owner);
 		     rank++) {
-			if (owner.thread == row->thread &&
-			    blame_owner_in(wait->blame, &owner, 0, &part))
+			if (owner.thread == row->thread && blame_owner_in(blame, &owner, 0, &part))
 				row->label = part.label;
 		}
 	}
@@ -244,14 +210,14 @@ struct wakers *wakers_new(const struct selection *selection)
 	struct observation observation;
 
 	wakers->selection = selection;
-	wakers->locks = blame_new(selection->expansion, true);
-	wakers->descriptors = blame_new(selection->expansion, false);
+	wakers->objects.locks = blame_new(selection->expansion, true);
+	wakers->objects.descriptors = blame_new(selection->expansion, false);
 	observation_walk_init(&walk, selection, METRIC_BLOCKED);
 	while (observation_walk_next(&walk, &observation))
 		add(&adding, &observation);
 	observation_walk_release(&walk);
-	blame_finish(wakers->locks);
-	blame_finish(wakers->descriptors);
+	blame_finish(wakers->objects.locks);
+	blame_finish(wakers->objects.descriptors);
 	name_owners(wakers);
 	sort(wakers);
 	pairs_release(&adding.keys);
@@ -263,30 +229,21 @@ void wakers_free(struct wakers *wakers)
 {
 	if (!wakers)
 		return;
-	blame_free(wakers->locks);
-	blame_free(wakers->descriptors);
+	blame_free(wakers->objects.locks);
+	blame_free(wakers->objects.descriptors);
 	free(wakers->waits);
 	free(wakers->rows);
 	free(wakers);
 }
 
+const struct blame *wakers_blame(const struct wakers *wakers, const struct waker_wait *wait)
+{
+	return wait->waited.kind == WAITED_LOCK		? wakers->objects.locks
+	       : wait->waited.kind == WAITED_DESCRIPTOR ? wakers->objects.descriptors
+							: NULL;
+}
+
 void wakers_append_wait(struct buf *out, const struct wakers *wakers, const struct waker_wait *wait)
 {
-	const struct profile *profile = wakers->selection->expansion->profile;
-	int nr = (int32_t)wait->number;
-	const char *name;
-
-	if (wait->blame) {
-		blame_append_name(out, wait->blame, wait->number);
-		return;
-	}
-	name = nr < 0 ? NULL : syscall_name(profile_str(profile, profile->meta.arch), nr);
-	if (name)
-		buf_append_str(out, name);
-	else if (nr >= 0)
-		buf_printf(out, "system call %d", nr);
-	else if (nr == SAMPLE_PAGE_FAULT)
-		buf_append_str(out, "[page fault]");
-	else
-		buf_append_str(out, "[not known]");
+	waited_append(out, &wakers->objects, wakers->selection->expansion->profile, &wait->waited);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "calltree/tally.h"
+#include "calltree/waited.h"
 
 struct blame;
 struct buf;
@@ -38,8 +39,7 @@ struct waker {
 
 /* All waits for one object, or in one system call where the object is not known. */
 struct waker_wait {
-	const struct blame *blame; /* of the object; NULL: it has no other name than its call */
-	uint32_t number;	   /* of the object there; or of the system call */
+	struct waited waited;
 	struct tally tally;
 	size_t first, nr; /* of struct wakers.rows */
 };
@@ -47,8 +47,8 @@ struct waker_wait {
 /* Blocked time, by what it waited for and by what ended that. */
 struct wakers {
 	const struct selection *selection; /* borrowed */
-	struct blame *locks, *descriptors;
-	struct waker_wait *waits; /* by weight, the heaviest first; owned, as all here */
+	struct waited_objects objects;	   /* owned, as all here */
+	struct waker_wait *waits;	   /* by weight, the heaviest first */
 	size_t nr_waits, cap_waits;
 	struct waker *rows; /* of each wait together, by weight; unknown ones last */
 	size_t nr, cap;
@@ -59,6 +59,8 @@ struct wakers {
 struct wakers *wakers_new(const struct selection *selection);
 void wakers_free(struct wakers *wakers); /* may be NULL */
 
+/* The objects that the wait is one of; NULL: it has no other name than its call. Borrowed. */
+const struct blame *wakers_blame(const struct wakers *wakers, const struct waker_wait *wait);
 /* The name of what was waited for: raw text of the target. */
 void wakers_append_wait(struct buf *out, const struct wakers *wakers,
 			const struct waker_wait *wait);

@@ -77,10 +77,12 @@ static void append_label(struct buf *out, const struct wakers *wakers, uint32_t 
 		label_append_name(out, wakers->selection->expansion, label, style);
 }
 
-static void append_kind(struct buf *out, const struct waker_wait *wait)
+static void append_kind(struct buf *out, const struct wakers *wakers, const struct waker_wait *wait)
 {
-	if (wait->blame && blame_is_lock(wait->blame, wait->number))
-		buf_append_str(out, lock_kind_name(blame_object(wait->blame, wait->number)->kind));
+	const struct blame *blame = wakers_blame(wakers, wait);
+
+	if (blame && blame_is_lock(blame, wait->waited.number))
+		buf_append_str(out, lock_kind_name(blame_object(blame, wait->waited.number)->kind));
 }
 
 static void add_cell(struct table *table, enum style style, struct buf *text)
@@ -112,7 +114,7 @@ static void add_wait(struct table *table, const struct wakers *wakers,
 	add_numbers(table, wakers, &wait->tally, unit, STYLE_HEADING);
 	wakers_append_wait(&text, wakers, wait);
 	add_cell(table, STYLE_HEADING, &text);
-	append_kind(&text, wait);
+	append_kind(&text, wakers, wait);
 	add_cell(table, STYLE_DIM, &text);
 	add_cell(table, STYLE_PLAIN, &text);
 	for (size_t i = wait->first; i < wait->first + wait->nr; i++) {
@@ -237,7 +239,7 @@ static void put_wait(struct json *json, const struct wakers *wakers, const struc
 	wakers_append_wait(&text, wakers, wait);
 	json_key_str(json, "wait", buf_str(&text));
 	buf_clear(&text);
-	append_kind(&text, wait);
+	append_kind(&text, wakers, wait);
 	json_key_known_str(json, "kind", buf_str(&text));
 	put_numbers(json, wakers, &wait->tally);
 	json_key_array_begin(json, "ended_by");

@@ -37,6 +37,27 @@ class Elapsed(LiveCase):
         self.assert_near(rows["straggles"], said["both_ns"] / 2 + said["straggling_ns"], report,
                          "the straggler")
 
+    def test_the_chain_goes_through_what_the_end_had_to_wait_for(self):
+        recording = self.record()
+        (said,) = recording.said
+        chain = json.loads(profc("report", "-i", recording.path, "--chain", "-n", "0", "--json").stdout)
+        self.assertEqual(sum(row["elapsed_ns"] for row in chain["rows"]), chain["total_ns"])
+        self.assertEqual(sum(chain["by_state"].values()), chain["total_ns"])
+        self.assertWithin(chain["total_ns"], recording.report()["duration_ns"], 20e6, "the length")
+        first = min(row["tid"] for row in chain["rows"])
+        parts = {"alone": 0, "waits": 0, "threads": 0}
+        for row in chain["rows"]:
+            if row["tid"] != first:
+                parts["threads"] += row["elapsed_ns"]
+            elif row["state"] in ("running", "runnable"):
+                parts["alone"] += row["elapsed_ns"]
+            elif row["wait"] == "clock_nanosleep":
+                parts["waits"] += row["elapsed_ns"]
+        with_others = said["parallel_ns"] + said["both_ns"] + said["straggling_ns"]
+        for part, said_ns in (("alone", said["alone_ns"]), ("waits", said["wait_ns"]),
+                              ("threads", with_others)):
+            self.assertWithin(parts[part] / chain["total_ns"], said_ns / chain["total_ns"], 0.06, part)
+
     def test_every_view_adds_up_to_the_duration(self):
         recording = self.record()
         duration_ns = recording.report()["duration_ns"]

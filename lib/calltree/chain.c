@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Goes back in time through what threads did and waited for. */
+#include "calltree/chain.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/index_set.h"
+#include "base/minmax.h"
+#include "calltree/blame.h"
+#include "calltree/expand.h"
+#include "calltree/filter.h"
+#include "calltree/wait_function.h"
+#include "profile/courses.h"
+#include "profile/profile.h"
+#include "profile/slow_calls.h"
+
+/* It goes from thread to thread at one moment so often at most: two may wait for each other. */
+#define LINKS_MAX 16
+/* The end of a process is noticed so much later than by its parent, at most. */
+#define LATE_END_NS (20 * NS_PER_MS)
+/* Of the processes that ended before that, so many are asked whether they were awaited. */
+#define ENDS_ASKED 256
+
+#define NONE UINT32_MAX
+
+struct walk {
+	struct chain *chain;
+	const struct profile *profile;
+	struct courses *courses;
+	struct index_set rows;
+	uint32_t *wait_functions; /* by stack */
+	uint32_t *leaders;	  /* by process: its first thread; NONE */
+	uint32_t *ended;	  /* processes that have ended, by that time */
+	size_t nr_ended;
+};
+
+/* --- rows --- */
+
+static bool same_row(const void *owner, uint32_t index, const void *key)
+{
+	const struct chain *chain = owner;
+	const struct chain_row *have = &chain->rows[index], *want = key;
+
+	return have->state == want->state && have->thread == want->thread &&
+	       have->label == want->label && have->waited.kind == want->waited.kind &&
+	       have->waited.number == want->waited.number;
+}
+
+static void add_row(struct walk *walk, const struct chain_row *row,
+		    const struct observation *observation)
+{
+	struct chain *chain = walk->chain;
+	uint64_t hash = hash_mix(hash_mix(row->thread, (uint64_t)row->state),
+				 (uint64_t)row->label << 32 | row->waited.number);
+	uint32_t found = index_set_find(&walk->rows, hash, same_row, chain, row);
+
+	if (found == INDEX_NONE) {
+		found = (uint32_t)chain->nr;
+		ARRAY_GROW(chain->rows, chain->nr, chain->cap);
+		chain->rows[chain->nr++] = *row;
+		index_set_add(&walk->rows, hash, found);
+	}
+	tally_add_observation(&chain->rows[found].tally, observation);
+	tally_add_observation(&chain->states[row->state], observation);
+	tally_add_observation(&chain->total, observation);
+}
+
+/* The function outside the C library, as of waits: else half of a chain would be in memcpy(). */
+static uint32_t function_of(const struct walk *walk, const struct sample *sample)
+{
+	const struct expansion *expansion = walk->chain->selection->original;
+	uint32_t label = walk->wait_functions[sample->stack.v];
+
+	if (label != WAIT_FUNCTION_NONE)
+		return label;
+	if (sample->stack.v == STACK_EMPTY.v)
+		return CHAIN_NO_LABEL;
+	return expansion_innermost(expansion,
+				   stack_trie_frame(walk->profile->stacks, sample->stack))
+		->label;
+}
+
+static void add_unknown(struct walk *walk, uint32_t thread, uint64_t ns)
+{
+	const struct chain_row row = {
+		.state = CHAIN_UNKNOWN, .thread = thread, .label = CHAIN_NO_LABEL};
+
+	add_row(walk, &row, &(struct observation){.weight = ns});
+}
+
+/* So much of a stretch of the thread. */
+static void add(struct walk *walk, uint32_t thread, const struct stretch *stretch, uint64_t ns)
+{
+	uint64_t on_cpu_ns = (uint64_t)((double)stretch->on_cpu * (double)ns);
+	uint64_t length_ns = stretch->end_ns - stretch->begin_ns;
+	struct chain_row row = {.state = CHAIN_WAITING, .thread = thread};
+	struct observation observation = {
+		.sample = walk->profile->samples[stretch->sample],
+		.weight = ns,
+		.slack = (double)stretch->unsure * (double)ns,
+		.square = (double)ns * (double)length_ns,
+	};
+
+	if (stretch->on_cpu <= 0) {
+		row.label = function_of(walk, &observation.sample);
+		row.waited = waited_of(&walk->chain->objects, &observation);
+		add_row(walk, &row, &observation);
+		return;
+	}
+	row.state = CHAIN_RUNNING;
+	row.label = function_of(walk, &observation.sample);
+	observation.weight = min_u64(on_cpu_ns, ns);
+	observation.square = (double)observation.weight * (double)length_ns;
+	if (observation.weight)
+		add_row(walk, &row, &observation);
+	row.state = CHAIN_RUNNABLE;
+	row.label = CHAIN_NO_LABEL;
+	observation.weight = ns - observation.weight;
+	observation.square = (double)observation.weight * (double)length_ns;
+	if (observation.weight)
+		add_row(walk, &row, &observation);
+}
+
+/* --- links --- */
+
+/* The last stretch of a thread that began before that moment; NULL: there is none. */
+static const struct stretch *stretch_before(const struct walk *walk, uint32_t thread,
+					    uint64_t time_ns)
+{
+	const struct courses *courses = walk->courses;
+	size_t from = courses->firsts[thread], to = courses->firsts[thread + 1], first = from;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (courses->rows[middle].begin_ns < time_ns)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from > first ? &courses->rows[from - 1] : NULL;
+}
+
+/* A process has a row for each program that it has executed: its first one. */
+static uint32_t first_row(const struct profile *profile, uint32_t process)
+{
+	const struct profile_process *rows = profile->processes;
+
+	while (rows[process].parent != PROCESS_NONE &&
+	       rows[rows[process].parent].pid == rows[process].pid)
+		process = rows[process].parent;
+	return process;
+}
+
+/* The last of its children, or PROCESS_NONE, that ended in that time. */
+static uint32_t child_ended(const struct walk *walk, uint32_t process, uint64_t from_ns,
+			    uint64_t to_ns)
+{
+	const struct profile *profile = walk->profile;
+	uint32_t parent = first_row(profile, process);
+	size_t from = 0, to = walk->nr_ended, last;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (profile->processes[walk->ended[middle]].end_ns <= to_ns)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	last = from > ENDS_ASKED ? from - ENDS_ASKED : 0;
+	for (; from > last; from--) {
+		uint32_t ended = walk->ended[from - 1];
+		uint32_t forked = first_row(profile, ended);
+
+		if (profile->processes[ended].end_ns < from_ns)
+			break;
+		if (profile->processes[forked].parent != PROCESS_NONE &&
+		    first_row(profile, profile->processes[forked].parent) == parent)
+			return ended;
+	}
+	return PROCESS_NONE;
+}
+
+/* The thread for which this one slept until then; NONE: it is not known. */
+static uint32_t awaited(const struct walk *walk, uint32_t thread, const struct stretch *stretch,
+			uint64_t time_ns, enum chain_link *link)
+{
+	const struct profile *profile = walk->profile;
+	const struct sample *sample = &profile->samples[stretch->sample];
+	uint32_t other = NONE, child;
+
+	if (stretch->on_cpu > 0 || sample->kind != SAMPLE_BLOCKED)
+		return NONE;
+	if (sample->wait) {
+		const struct profile_wait *wait = &profile_waits(profile)->rows[sample->wait - 1];
+
+		*link = wait->kind == WAIT_THREAD ? CHAIN_BY_END : CHAIN_BY_OWNER;
+		if (wait->owner.v != THREAD_NONE.v)
+			other = wait->owner.v;
+	} else if (waited_for_child(profile, sample)) {
+		*link = CHAIN_BY_CHILD;
+		child = child_ended(walk, profile->threads[thread].process, stretch->begin_ns,
+				    time_ns + LATE_END_NS);
+		if (child != PROCESS_NONE)
+			other = walk->leaders[child];
+	}
+	return other == thread ? NONE : other;
+}
+
+/* The thread that has begun this one, or the former program of its process; NONE: not known. */
+static uint32_t begun_by(const struct walk *walk, uint32_t thread)
+{
+	uint32_t process = walk->profile->threads[thread].process;
+	uint32_t parent = walk->profile->processes[process].parent;
+
+	if (walk->leaders[process] != thread)
+		return walk->leaders[process];
+	return parent == PROCESS_NONE ? NONE : walk->leaders[parent];
+}
+
+/* --- the way back --- */
+
+/*
+ * Where another thread was awaited, go on with what it did up to then. What the sleep lasted after
+ * that one's end, if it had ended, is a part of the chain; returns the thread, NONE if there is
+ * none.
+ */
+static uint32_t hop(struct walk *walk, uint32_t thread, const struct stretch *stretch,
+		    uint64_t from_ns, uint64_t *time_ns)
+{
+	enum chain_link link;
+	uint32_t other = awaited(walk, thread, stretch, *time_ns, &link);
+	const struct stretch *last = other == NONE ? NULL : stretch_before(walk, other, *time_ns);
+
+	if (!last || last->end_ns <= max_u64(stretch->begin_ns, from_ns))
+		return NONE;
+	if (last->end_ns < *time_ns) {
+		add(walk, thread, stretch, *time_ns - last->end_ns);
+		*time_ns = last->end_ns;
+	}
+	walk->chain->nr_links[link]++;
+	return other;
+}
+
+static void follow(struct walk *walk, uint32_t thread, uint64_t from_ns, uint64_t time_ns)
+{
+	unsigned int nr_links = 0;
+
+	while (time_ns > from_ns) {
+		const struct stretch *stretch = stretch_before(walk, thread, time_ns);
+		uint64_t begin_ns = from_ns;
+		uint32_t other = NONE;
+
+		if (nr_links < LINKS_MAX)
+			other = stretch ? hop(walk, thread, stretch, from_ns, &time_ns)
+					: begun_by(walk, thread);
+		if (other != NONE) {
+			walk->chain->nr_links[CHAIN_BY_BIRTH] += !stretch;
+			thread = other;
+			nr_links++;
+			continue;
+		}
+		if (!stretch) {
+			add_unknown(walk, thread, time_ns - from_ns);
+			return;
+		}
+		if (stretch->end_ns < time_ns) {
+			begin_ns = max_u64(stretch->end_ns, from_ns);
+			add_unknown(walk, thread, time_ns - begin_ns);
+		} else {
+			begin_ns = max_u64(stretch->begin_ns, from_ns);
+			add(walk, thread, stretch, time_ns - begin_ns);
+		}
+		time_ns = begin_ns;
+		nr_links = 0;
+	}
+}
+
+/* --- the whole --- */
+
+static int compare_ends(const void *left, const void *right, void *context)
+{
+	const struct profile_process *rows = context;
+	uint64_t a = rows[*(const uint32_t *)left].end_ns,
+		 b = rows[*(const uint32_t *)right].end_ns;
+
+	return (a > b) - (a < b);
+}
+
+static void find_ends(struct walk *walk)
+{
+	const struct profile *profile = walk->profile;
+	bool *is_replaced = xcalloc(profile->nr_processes + 1, sizeof(*is_replaced));
+
+	walk->leaders = xcalloc(profile->nr_processes + 1, sizeof(*walk->leaders));
+	walk->ended = xcalloc(profile->nr_processes + 1, sizeof(*walk->ended));
+	for (size_t i = 0; i < profile->nr_processes; i++) {
+		uint32_t parent = profile->processes[i].parent;
+
+		walk->leaders[i] = NONE;
+		if (parent != PROCESS_NONE &&
+		    profile->processes[parent].pid == profile->processes[i].pid)
+			is_replaced[parent] = true;
+	}
+	for (uint32_t i = 0; i < profile->nr_threads; i++) {
+		const struct profile_thread *thread = &profile->threads[i];
+
+		if (thread->tid == profile->processes[thread->process].pid ||
+		    walk->leaders[thread->process] == NONE)
+			walk->leaders[thread->process] = i;
+	}
+	for (uint32_t i = 0; i < profile->nr_processes; i++) {
+		if (profile->processes[i].end_ns && !is_replaced[i])
+			walk->ended[walk->nr_ended++] = i;
+	}
+	qsort_r(walk->ended, walk->nr_ended, sizeof(*walk->ended), compare_ends,
+		profile->processes);
+	free(is_replaced);
+}
+
+static void follow_calls(struct walk *walk)
+{
+	const struct selection *selection = walk->chain->selection;
+	const struct slow_calls *calls = selection->slow.calls;
+
+	for (uint32_t thread = 0; thread < walk->profile->nr_threads; thread++) {
+		const struct time_range *range;
+
+		if (!selection->threads[thread])
+			continue;
+		range = selection_range(selection, (struct thread_id){thread});
+		for (size_t i = calls->first_of_thread[thread];
+		     i < calls->first_of_thread[thread + 1]; i++) {
+			uint64_t from_ns = max_u64(calls->at[i].from_ns, range->from_ns);
+			uint64_t to_ns = min_u64(calls->at[i].to_ns, range->to_ns);
+
+			walk->chain->nr_calls += from_ns < to_ns;
+			follow(walk, thread, from_ns, to_ns);
+		}
+	}
+}
+
+/* Of a command the last program that it executed is what its user sees end. */
+static void follow_thread(struct walk *walk)
+{
+	const struct selection *selection = walk->chain->selection;
+	const struct courses *courses = walk->courses;
+	uint32_t thread = NONE;
+
+	for (uint32_t i = 0; i < walk->profile->nr_threads; i++) {
+		const struct profile_thread *row = &walk->profile->threads[i];
+
+		if (!selection->threads[i] || courses->firsts[i] == courses->firsts[i + 1])
+			continue;
+		if (thread == NONE ||
+		    (row->tid == walk->profile->threads[thread].tid &&
+		     first_row(walk->profile, row->process) ==
+			     first_row(walk->profile, walk->profile->threads[thread].process)))
+			thread = i;
+	}
+	walk->chain->thread = thread;
+	if (thread != NONE) {
+		const struct time_range *range =
+			selection_range(selection, (struct thread_id){thread});
+
+		follow(walk, thread, range->from_ns,
+		       min_u64(range->to_ns,
+			       courses->rows[courses->firsts[thread + 1] - 1].end_ns));
+	}
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+	const struct chain_row *a = left, *b = right;
+	uint64_t a_ns = a->tally.weight, b_ns = b->tally.weight;
+
+	if (a_ns != b_ns)
+		return a_ns < b_ns ? 1 : -1;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a->state != b->state)
+		return a->state < b->state ? -1 : 1;
+	return (a->label > b->label) - (a->label < b->label);
+}
+
+struct chain *chain_new(const struct selection *selection)
+{
+	struct chain *chain = xcalloc(1, sizeof(*chain));
+	struct walk walk = {.chain = chain, .profile = selection->original->profile};
+
+	chain->selection = selection;
+	chain->thread = NONE;
+	chain->objects.locks = blame_new(selection->original, true);
+	chain->objects.descriptors = blame_new(selection->original, false);
+	walk.courses = courses_new(walk.profile);
+	walk.wait_functions = wait_functions_of_stacks(selection->original);
+	find_ends(&walk);
+	if (selection->slow.calls)
+		follow_calls(&walk);
+	else
+		follow_thread(&walk);
+	blame_finish(chain->objects.locks);
+	blame_finish(chain->objects.descriptors);
+	if (chain->nr)
+		qsort(chain->rows, chain->nr, sizeof(*chain->rows), compare_rows);
+	index_set_release(&walk.rows);
+	free(walk.wait_functions);
+	free(walk.leaders);
+	free(walk.ended);
+	courses_free(walk.courses);
+	return chain;
+}
+
+void chain_free(struct chain *chain)
+{
+	if (!chain)
+		return;
+	blame_free(chain->objects.locks);
+	blame_free(chain->objects.descriptors);
+	free(chain->rows);
+	free(chain);
+}

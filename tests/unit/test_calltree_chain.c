@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/buf.h"
+#include "base/sink.h"
+#include "calltree/chain.h"
+#include "tests/unit/made_profile.h"
+#include "tests/unit/unit.h"
+#include "tests/unit/weighed_fixture.h"
+#include "view/chain_text.h"
+#include "view/style.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+
+static uint32_t made_wait(struct made *made, enum wait_kind kind, uint64_t number,
+			  struct thread_id owner)
+{
+	const struct profile_wait row = {.process = made->profile->threads[made->thread.v].process,
+					 .kind = (uint8_t)kind,
+					 .number = number,
+					 .place = WAIT_NO_PLACE,
+					 .name = profile_intern(made->profile, "[heap]"),
+					 .peer = profile_intern(made->profile, ""),
+					 .owner = owner};
+
+	return profile_waits_intern(profile_waits(made->profile), &row);
+}
+
+/* The current thread ran, or was blocked, up to then, and did so since its last sample. */
+static void made_until(struct made *made, const char *stack, bool runs, uint32_t wait,
+		       uint64_t from_ms, uint64_t to_ms)
+{
+	struct sample *sample = made_sample(made, stack, runs ? to_ms - from_ms : 0);
+
+	sample->kind = runs ? SAMPLE_RUNNING : SAMPLE_BLOCKED;
+	sample->wait = wait;
+	sample->time_ns = to_ms * NS_PER_MS;
+	sample->blocked_ns = runs ? 0 : (to_ms - from_ms) * NS_PER_MS;
+}
+
+static void expect_table(const struct profile *profile, const char *expected)
+{
+	const struct view view = {.columns = 90};
+	struct weighed_fixture weighed = weighed_new(profile, NULL, METRIC_ELAPSED);
+	struct chain *chain = chain_new(weighed.selection);
+	struct sink sink = SINK_MEMORY;
+
+	chain_print_text(chain, 0, &view, &sink);
+	assert_string_equal(buf_str(&sink.pending), expected);
+	sink_release(&sink);
+	chain_free(chain);
+	weighed_free(&weighed);
+}
+
+/*
+ * main runs 10 ms, waits until 50 for the end of the slow worker, and up to 60 for something that
+ * is not known. The slow worker had run alone, then waited for a lock from 20 to 35, which the
+ * quick one had; that one ends early, and its later work is in no chain.
+ */
+TEST(chain, goes_through_locks_and_ends_of_threads)
+{
+	struct made made = made_begin();
+	struct thread_id quick, slow;
+	struct profile *profile;
+
+	slow = made_thread(&made, 100, 101, "slow");
+	quick = made_thread(&made, 100, 102, "quick");
+	made_until(&made, "start;hold", true, 0, 0, 35);
+	made_until(&made, "start;rest", true, 0, 35, 45);
+	made.thread = slow;
+	made_until(&made, "start;first", true, 0, 0, 20);
+	made_until(&made, "start;get", false, made_wait(&made, WAIT_MUTEX, 0x4040, quick), 20, 35);
+	made_until(&made, "start;second", true, 0, 35, 50);
+	made.thread = (struct thread_id){0};
+	made_until(&made, "main", true, 0, 0, 10);
+	made_until(&made, "main;join", false, made_wait(&made, WAIT_THREAD, 0x7000, slow), 10, 50);
+	made_until(&made, "main;wait", false, 0, 50, 60);
+	profile = made_end(&made);
+	expect_table(
+		profile,
+		"  ms    %    ±  thread     how      in function  waited for\n"
+		"35.0 58.3 40.1  102 quick  ran      hold\n"
+		"15.0 25.0 38.4  101 slow   ran      second\n"
+		"10.0 16.7 37.0  100 prog   blocked  main         [not known]\n"
+		"\n"
+		"note: the chain goes back in time from the end of 100 prog. It goes on 1 time to "
+		"the "
+		"last\n"
+		"      owner that was seen of a lock, 1 time to a thread that ended. What ends the "
+		"waits\n"
+		"      that are ‘blocked’ here is not known, or no thread of this profile; "
+		"'report\n"
+		"      --wakers' tells more of them.\n");
+	profile_free(profile);
+}
