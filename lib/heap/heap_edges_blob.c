@@ -22,6 +22,14 @@ static bool is_memory(uint64_t protection, uint64_t flags)
 	       (flags & MAP_ANONYMOUS || (flags & MAP_TYPE) == MAP_PRIVATE);
 }
 
+/* Memory that the blob may read as soon as it is mapped: no program has to bring it. */
+static bool is_at_hand(uint64_t protection, uint64_t flags)
+{
+	return (protection & (PROT_READ | PROT_WRITE)) == (PROT_READ | PROT_WRITE) &&
+	       flags & MAP_ANONYMOUS && (flags & MAP_TYPE) == MAP_PRIVATE &&
+	       !(flags & (MAP_HUGETLB | MAP_GROWSDOWN));
+}
+
 static void emit_range(struct request *request, enum heap_record_kind kind, uint64_t start,
 		       uint64_t nr_bytes)
 {
@@ -31,12 +39,19 @@ static void emit_range(struct request *request, enum heap_record_kind kind, uint
 }
 
 /* The record of a mapping at a fixed address also ends the ranges that it replaces. */
-static struct outcome map(struct request *request)
+static struct outcome map(struct request *request, bool is_recorded)
 {
 	const uint64_t *with = request->frame->arguments;
-	struct outcome outcome = {.result = heap_call_function(request, request->hook->original)};
+	struct outcome outcome = {.jump = 0};
 
+	if (with[3] & MAP_FIXED)
+		heap_forget_mapped(with[0], with[1]);
+	outcome.result = heap_call_function(request, request->hook->original);
 	if (outcome.result >= -PAGE_BYTES)
+		return outcome;
+	if (is_at_hand(with[2], with[3]))
+		heap_note_mapped(outcome.result, with[1]);
+	if (!is_recorded)
 		return outcome;
 	if (is_memory(with[2], with[3]))
 		emit_range(request, HEAP_RECORD_ALLOCATION, outcome.result, with[1]);
@@ -66,11 +81,13 @@ struct outcome heap_on_map(struct request *request)
 {
 	const uint64_t *with = request->frame->arguments;
 	uint32_t which = request->hook->form.function;
+	bool is_recorded = !is_of_library(request->frame) && !is_nested(request);
 
-	if (is_of_library(request->frame) || is_nested(request))
-		return (struct outcome){.jump = request->hook->original};
 	if (which == HEAP_MAP)
-		return map(request);
+		return map(request, is_recorded);
+	heap_forget_mapped(with[0], with[1]);
+	if (!is_recorded)
+		return (struct outcome){.jump = request->hook->original};
 	if (which == HEAP_REMAP)
 		return remap(request);
 	if (with[0] % PAGE_BYTES == 0) /* else it fails */

@@ -203,6 +203,18 @@ struct heap_writable {
 };
 
 /*
+ * Memory that the process has just mapped itself, before profc could see it: the last such ranges.
+ * Each counts until profc has surely told of it: its next answer may be of a moment before.
+ */
+#define HEAP_MAPPED_MAX 32
+
+struct heap_mapped {
+	uint64_t start, end;
+	uint64_t version; /* of struct heap_writable then */
+	uint64_t check;	  /* proves that all of this belongs together; 0: unused */
+};
+
+/*
  * Code of an allocator's file or of the C library. What it maps it hands out as blocks, so its own
  * calls of mmap() are not recorded.
  */
@@ -511,7 +523,9 @@ struct heap_known {
 	struct heap_stack main_stack;
 	struct heap_stack_answer stacks[HEAP_THREAD_STACKS];
 	struct heap_writable writable;
-	struct frame_links links; /* its root is written last */
+	struct heap_mapped mapped[HEAP_MAPPED_MAX]; /* the blob's own notes */
+	uint64_t nr_mapped;			    /* that it has made */
+	struct frame_links links;		    /* its root is written last */
 };
 
 /*

@@ -197,11 +197,78 @@ static bool find_writable(uint64_t address, uint64_t nr, struct heap_stack *rang
 	return is_found && version % 2 == 0 && relaxed_load(&writable->version) == version;
 }
 
+static uint64_t check_of(uint64_t start, uint64_t end, uint64_t version)
+{
+	return heap_hash(start ^ heap_hash(end ^ heap_hash(version))) | 1;
+}
+
+/* Another thread may be changing the note: then its words do not agree. */
+static bool read_mapped(const struct heap_mapped *mapped, struct heap_mapped *note)
+{
+	note->check = __atomic_load_n(&mapped->check, __ATOMIC_ACQUIRE);
+	if (!note->check)
+		return false;
+	note->start = relaxed_load(&mapped->start);
+	note->end = relaxed_load(&mapped->end);
+	note->version = relaxed_load(&mapped->version);
+	return check_of(note->start, note->end, note->version) == note->check;
+}
+
+void heap_note_mapped(uint64_t start, uint64_t nr)
+{
+	struct heap_known *known = heap_known();
+	struct heap_mapped *mapped =
+		&known->mapped[relaxed_add(&known->nr_mapped, 1) % HEAP_MAPPED_MAX];
+	uint64_t version = relaxed_load(&known->writable.version);
+
+	__atomic_store_n(&mapped->check, 0, __ATOMIC_SEQ_CST);
+	relaxed_store(&mapped->start, start);
+	relaxed_store(&mapped->end, start + nr);
+	relaxed_store(&mapped->version, version);
+	__atomic_store_n(&mapped->check, check_of(start, start + nr, version), __ATOMIC_RELEASE);
+}
+
+void heap_forget_mapped(uint64_t start, uint64_t nr)
+{
+	uint64_t end = start + nr < start ? UINT64_MAX : start + nr;
+
+	for (uint64_t i = 0; i < HEAP_MAPPED_MAX; i++) {
+		struct heap_mapped *mapped = &heap_known()->mapped[i], note;
+
+		if (read_mapped(mapped, &note) && note.start < end && start < note.end)
+			exchange(&mapped->check, &note.check, 0);
+	}
+}
+
+/*
+ * Two answers after it was mapped its range is among them: one may have been on its way. The
+ * version has grown by two for each.
+ */
+#define VERSIONS_OF_TWO 4
+
+static bool find_mapped(uint64_t address, uint64_t nr, struct heap_stack *range)
+{
+	uint64_t version = relaxed_load(&heap_known()->writable.version);
+
+	for (uint64_t i = 0; i < HEAP_MAPPED_MAX; i++) {
+		struct heap_mapped note;
+
+		if (!read_mapped(&heap_known()->mapped[i], &note) ||
+		    version - note.version >= VERSIONS_OF_TWO || address < note.start ||
+		    address >= note.end || note.end - address < nr)
+			continue;
+		range->start = note.start;
+		range->end = note.end;
+		return true;
+	}
+	return false;
+}
+
 bool heap_find_writable(uint64_t address, uint64_t nr, struct heap_stack *range)
 {
 	int64_t pid;
 
-	if (find_writable(address, nr, range))
+	if (find_writable(address, nr, range) || find_mapped(address, nr, range))
 		return true;
 	range->start = range->end = 0;
 	/* A forked child that looks for its own id (heap_learn_pid()) comes here without one. */

@@ -33,6 +33,9 @@ uint64_t heap_readable_end(uint64_t sp, uint64_t *start) __attribute__((visibili
 /* The range of writable memory that has `nr` bytes at the address. False: profc is asked for it. */
 bool heap_find_writable(uint64_t address, uint64_t nr, struct heap_stack *range)
 	__attribute__((visibility("hidden")));
+/* Take note of writable memory that was just mapped, or forget what is about to be unmapped. */
+void heap_note_mapped(uint64_t start, uint64_t nr) __attribute__((visibility("hidden")));
+void heap_forget_mapped(uint64_t start, uint64_t nr) __attribute__((visibility("hidden")));
 /* Are `nr` bytes at the address writable? `sp` is the thread's stack pointer. */
 bool heap_is_writable(uint64_t address, uint64_t nr, uint64_t sp)
 	__attribute__((visibility("hidden")));

@@ -1032,6 +1032,59 @@ TEST(heap, records_have_the_frames_of_an_interpreter)
 	end(&fixture);
 }
 
+static bool has_copy_with_interpreter(struct fixture *fixture, const void *of)
+{
+	struct snapshot snapshot = {0};
+	bool is_there;
+
+	next_with_interpreter(fixture, &snapshot);
+	is_there = has_copy(&snapshot, of, sizeof(struct own_function));
+	snapshot_release(&snapshot);
+	return is_there;
+}
+
+/* As an arena of objects that the interpreter maps when a thread begins. */
+TEST(heap, records_have_what_was_mapped_just_before)
+{
+	struct fixture fixture;
+	struct own_function *function;
+	void *unseen;
+
+	begin_interpreter(&fixture, false);
+	unseen = mmap(NULL, (size_t)page_bytes(), PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(unseen, MAP_FAILED);
+	function = unseen;
+	function->rest = 17;
+	interpreter.object.frame.function = at(function);
+	assert_false(has_copy_with_interpreter(&fixture, function));
+	own_map(unseen, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		12288);
+	expect_range(&fixture, HEAP_RECORD_ALLOCATION, unseen, PAGE);
+	assert_true(has_copy_with_interpreter(&fixture, function));
+	/* profc tells of it with one of its next two answers. */
+	fixture.own->known.writable.version += 2;
+	assert_true(has_copy_with_interpreter(&fixture, function));
+	fixture.own->known.writable.version += 2;
+	assert_false(has_copy_with_interpreter(&fixture, function));
+	own_map(unseen, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		12288);
+	expect_range(&fixture, HEAP_RECORD_ALLOCATION, unseen, PAGE);
+	assert_true(has_copy_with_interpreter(&fixture, function));
+	own_unmap(unseen, PAGE);
+	expect_range(&fixture, HEAP_RECORD_FREE, unseen, PAGE);
+	assert_false(has_copy_with_interpreter(&fixture, function));
+	/* Others could have to bring it, or it cannot be read. */
+	own_map(unseen, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1,
+		12288);
+	expect_range(&fixture, HEAP_RECORD_ALLOCATION, unseen, PAGE);
+	own_map(unseen, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 12288);
+	expect_range(&fixture, HEAP_RECORD_ALLOCATION, unseen, PAGE);
+	assert_false(has_copy_with_interpreter(&fixture, function));
+	munmap(unseen, (size_t)page_bytes());
+	end(&fixture);
+}
+
 /* As PHP has its frames: its pieces begin otherwise, and an object owns a frame outside of them. */
 static void lay_out_main(void)
 {
