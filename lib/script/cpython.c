@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/minmax.h"
+#include "script/cpython_text.h"
 #include "script/object_bytes.h"
 #include "snapshot/snapshot.h"
 
@@ -255,16 +256,19 @@ static enum script_outcome read_frame(struct cpython_walk *walk, uint64_t at, st
 static void miss_texts(struct cpython_walk *walk, const uint8_t *code)
 {
 	const struct cpython_code_layout *layout = &walk->layout->code;
-	const uint32_t offsets[] = {layout->name, layout->file, layout->line_table};
+	const uint32_t offsets[NR_CPYTHON_TEXTS] = {[CPYTHON_NAME] = layout->name,
+						    [CPYTHON_FILE] = layout->file,
+						    [CPYTHON_LINE_TABLE] = layout->line_table};
 
 	if (cpython_layout_code_version(walk->layout, code))
 		return;
-	for (size_t i = 0; i < ARRAY_SIZE(offsets); i++) {
-		uint64_t text = word_at(code, offsets[i]), head;
+	for (size_t i = 0; i < NR_CPYTHON_TEXTS; i++) {
+		uint64_t text = word_at(code, offsets[i]);
 
-		if (is_address(text) &&
-		    !snapshot_read_any(walk->snapshot, text, &head, sizeof(head)))
-			wanted_memory_add(walk->missing, text, CPYTHON_TEXT_BYTES);
+		if (is_address(text))
+			wanted_memory_add(walk->missing, text,
+					  cpython_mark_misses(walk->layout, walk->snapshot,
+							      (enum cpython_text)i, text));
 	}
 }
 

@@ -91,6 +91,21 @@ bool cpython_mark_read(const struct cpython_layout *layout, struct cpython_sourc
 	return true;
 }
 
+/* A range that was wanted for something else may have only the beginning of the text. */
+uint32_t cpython_mark_misses(const struct cpython_layout *layout, const struct snapshot *snapshot,
+			     enum cpython_text which, uint64_t at)
+{
+	uint8_t head[TEXT_HEAD_BYTES];
+	struct shape shape;
+
+	if (!snapshot_read_any(snapshot, at, head, sizeof(head)))
+		return CPYTHON_TEXT_BYTES;
+	return find_shape(layout, which, head, &shape) &&
+			       !snapshot_has_any(snapshot, at, marked_bytes(&shape))
+		       ? CPYTHON_TEXT_BYTES
+		       : 0;
+}
+
 bool cpython_mark_agrees(const struct cpython_layout *layout, enum cpython_text which,
 			 const uint8_t *bytes, const struct cpython_mark *mark)
 {

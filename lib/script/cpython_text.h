@@ -29,6 +29,9 @@ struct cpython_mark {
 /* False: there is no text at `at`. */
 bool cpython_mark_read(const struct cpython_layout *layout, struct cpython_source *source,
 		       enum cpython_text which, uint64_t at, struct cpython_mark *mark);
+/* How much of the text at `at` a snapshot should have for that, and lacks; 0: nothing. */
+uint32_t cpython_mark_misses(const struct cpython_layout *layout, const struct snapshot *snapshot,
+			     enum cpython_text which, uint64_t at);
 /* Has this object the mark? `bytes` are as many as that has. */
 bool cpython_mark_agrees(const struct cpython_layout *layout, enum cpython_text which,
 			 const uint8_t *bytes, const struct cpython_mark *mark);

@@ -348,6 +348,32 @@ TEST(script_walk, finds_that_the_texts_of_an_object_without_a_version_are_missin
 	}
 }
 
+/* As where the range of an object that was wanted before ends in the middle of a text of now. */
+TEST(script_walk, finds_that_the_end_of_a_text_is_missing)
+{
+	const uint64_t code = MADE_CODE(MADE_INNER), text = MADE_STATE + 0x10000;
+	const uint32_t state = 1 << 2 | 1 << 5 | 1 << 6; /* compact, in ASCII */
+	const uint64_t length = 7;
+	struct wanted_memory missing = {.nr = 0};
+	struct made_python made;
+
+	made_python_init(&made, 0x030b02f0);
+	for (int k = 0; k < NR_MADE_FUNCTIONS; k++)
+		made_python_region(&made, MADE_CODE(k), made.python.layout.code.instructions);
+	made_python_put(&made, code + made.python.layout.code.name, text);
+	made_python_region(&made, text, 48);
+	made_python_put(&made, text + 16, length);
+	memcpy(made_python_at(&made, text + 32), &state, sizeof(state));
+	assert_true(cpython_find_missing(&made.python, MADE_STATE, &made.snapshot, &missing));
+	assert_int_equal(missing.nr, 1);
+	assert_int_equal(missing.at[0].start, text);
+	assert_in_range(missing.at[0].nr_bytes, 48 + length, CPYTHON_TEXT_BYTES);
+	made_python_region(&made, text + 48, length); /* which goes on where it ended */
+	missing = (struct wanted_memory){.nr = 0};
+	assert_false(cpython_find_missing(&made.python, MADE_STATE, &made.snapshot, &missing));
+	snapshot_release(&made.snapshot);
+}
+
 /* _PyRuntime, an interpreter, the state of a newer thread, and then that of the thread. */
 TEST(script_walk, finds_the_thread_in_the_lists)
 {
