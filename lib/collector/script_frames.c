@@ -122,6 +122,7 @@ static void set_hints(struct script_frames *frames, const struct script_subject 
 		return;
 	script_find_more(*subject->process, subject->thread, &more);
 	script_complete_wanted(*subject->process, &frames->walk.wanted);
+	wanted_memory_sort(&frames->walk.wanted);
 	wanted_hints_set(subject->hints, &frames->walk.wanted, &more);
 	subject->hints->lacks_wanted = subject->thread->lacks_bytes;
 }

@@ -40,3 +40,16 @@ bool wanted_memory_add(struct wanted_memory *wanted, uint64_t start, uint64_t nr
 	wanted->nr_bytes += (uint32_t)nr_bytes;
 	return true;
 }
+
+/* They are few, and mostly in order already. */
+void wanted_memory_sort(struct wanted_memory *wanted)
+{
+	for (size_t i = 1; i < wanted->nr; i++) {
+		struct wanted_range range = wanted->at[i];
+		size_t to = i;
+
+		for (; to && wanted->at[to - 1].start > range.start; to--)
+			wanted->at[to] = wanted->at[to - 1];
+		wanted->at[to] = range;
+	}
+}

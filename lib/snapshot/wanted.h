@@ -46,5 +46,7 @@ struct wanted_more {
  * for it.
  */
 bool wanted_memory_add(struct wanted_memory *wanted, uint64_t start, uint64_t nr_bytes);
+/* By address: ranges that are near each other are copied as one. */
+void wanted_memory_sort(struct wanted_memory *wanted);
 
 #endif

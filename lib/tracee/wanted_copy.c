@@ -102,35 +102,96 @@ static void add_regions(struct tracee *tracee, const struct wanted_memory *memor
 	}
 }
 
+/*
+ * For each range the kernel looks for its pages anew, which takes as long as to copy some
+ * kilobytes. So ranges in order are read as one, with what little lies between them: less than a
+ * page, so that none is read that has nothing wanted.
+ */
+#define GAP_BYTES_MAX 2048
+
+/* The pieces of one system call: one of the target's may be several of ours. */
+struct pieces {
+	struct iovec here[2 * SNAPSHOT_WANTED_MAX], there[SNAPSHOT_WANTED_MAX];
+	unsigned int nr_here, nr_there;
+	unsigned int nr_regions;
+	uint32_t gaps[SNAPSHOT_WANTED_MAX]; /* bytes that are read before those of each region */
+	uint8_t between[GAP_BYTES_MAX];	    /* such bytes, which nobody needs */
+};
+
+/* Are both to be read as one? Then so many bytes are between. */
+static bool is_near(const struct stack_region *last, const struct stack_region *next, uint32_t *gap)
+{
+	uint64_t end = last->start + last->nr_bytes;
+
+	if (!last->nr_bytes || next->start < end || next->start - end > GAP_BYTES_MAX)
+		return false;
+	*gap = (uint32_t)(next->start - end);
+	return true;
+}
+
+static void begin_pieces(struct pieces *pieces)
+{
+	pieces->nr_here = pieces->nr_there = pieces->nr_regions = 0;
+}
+
+static void add_here(struct pieces *pieces, void *to, size_t nr_bytes)
+{
+	pieces->here[pieces->nr_here++] = (struct iovec){.iov_base = to, .iov_len = nr_bytes};
+}
+
+static void add_piece(struct pieces *pieces, const struct snapshot *snapshot,
+		      const struct stack_region *last, const struct stack_region *region)
+{
+	uint32_t gap = 0;
+
+	if (last && is_near(last, region, &gap)) {
+		if (gap)
+			add_here(pieces, pieces->between, gap);
+		pieces->there[pieces->nr_there - 1].iov_len += gap + region->nr_bytes;
+	} else {
+		pieces->there[pieces->nr_there++] = (struct iovec){
+			.iov_base = (void *)(uintptr_t)region->start, .iov_len = region->nr_bytes};
+	}
+	add_here(pieces, snapshot->bytes + region->offset, region->nr_bytes);
+	pieces->gaps[pieces->nr_regions++] = gap;
+}
+
+/* Copy some regions from *first on, up to one that comes short. */
+static void fill_some(const struct tracee *tracee, struct snapshot *snapshot, unsigned int *first)
+{
+	struct stack_region *regions = snapshot->regions;
+	struct pieces pieces;
+	ssize_t got;
+	size_t left;
+
+	begin_pieces(&pieces);
+	for (unsigned int i = *first;
+	     i < snapshot->nr_regions && pieces.nr_regions < SNAPSHOT_WANTED_MAX; i++)
+		add_piece(&pieces, snapshot, i > *first ? &regions[i - 1] : NULL, &regions[i]);
+	got = process_vm_readv(tracee->tid, pieces.here, pieces.nr_here, pieces.there,
+			       pieces.nr_there, 0);
+	if (got < 0 && (errno == EPERM || errno == ENOSYS))
+		got = (ssize_t)tracee_read_any(tracee->tid, regions[*first].start,
+					       pieces.here[0].iov_base, pieces.here[0].iov_len);
+	left = got > 0 ? (size_t)got : 0;
+	for (unsigned int i = 0; i < pieces.nr_regions; i++) {
+		struct stack_region *region = &regions[(*first)++];
+		size_t needed = pieces.gaps[i] + (size_t)region->nr_bytes;
+
+		if (left < needed) {
+			region->nr_bytes = (uint32_t)(left - min_u64(left, pieces.gaps[i]));
+			return;
+		}
+		left -= needed;
+	}
+}
+
 /* Fill regions from `first` on; what cannot be read has no bytes. */
 static void fill_regions(const struct tracee *tracee, struct snapshot *snapshot, unsigned int first)
 {
-	while (first < snapshot->nr_regions) {
-		struct iovec here[SNAPSHOT_WANTED_MAX], there[SNAPSHOT_WANTED_MAX];
-		unsigned int nr = 0;
-		ssize_t got;
-		size_t left;
-
-		for (; nr < SNAPSHOT_WANTED_MAX && first + nr < snapshot->nr_regions; nr++) {
-			const struct stack_region *region = &snapshot->regions[first + nr];
-
-			here[nr] = (struct iovec){.iov_base = snapshot->bytes + region->offset,
-						  .iov_len = region->nr_bytes};
-			there[nr] = (struct iovec){.iov_base = (void *)(uintptr_t)region->start,
-						   .iov_len = region->nr_bytes};
-		}
-		got = process_vm_readv(tracee->tid, here, nr, there, nr, 0);
-		if (got < 0 && (errno == EPERM || errno == ENOSYS))
-			got = (ssize_t)tracee_read_any(tracee->tid, snapshot->regions[first].start,
-						       here[0].iov_base, here[0].iov_len);
-		left = got > 0 ? (size_t)got : 0;
-		for (; first < snapshot->nr_regions && left >= snapshot->regions[first].nr_bytes;
-		     first++)
-			left -= snapshot->regions[first].nr_bytes;
-		/* This one came short; those after it are read by another call. */
-		if (first < snapshot->nr_regions)
-			snapshot->regions[first++].nr_bytes = (uint32_t)left;
-	}
+	/* Those after one that came short are read by another call. */
+	while (first < snapshot->nr_regions)
+		fill_some(tracee, snapshot, &first);
 }
 
 bool tracee_has_wanted(const struct tracee *tracee)
@@ -156,12 +217,13 @@ size_t tracee_read_with_wanted(struct tracee *tracee, struct snapshot *snapshot)
 }
 
 /* False: there was no room for any of it. */
-static bool copy_memory(struct tracee *tracee, const struct wanted_memory *memory,
+static bool copy_memory(struct tracee *tracee, struct wanted_memory *memory,
 			struct snapshot *snapshot)
 {
 	unsigned int first = snapshot->nr_regions;
 	size_t nr_bytes = snapshot->nr_bytes;
 
+	wanted_memory_sort(memory);
 	add_regions(tracee, memory, false, snapshot);
 	/* The new bytes may extend the last region: then read that one again as a whole. */
 	if (first && snapshot->nr_bytes != nr_bytes && first == snapshot->nr_regions)
@@ -309,29 +371,33 @@ void tracee_touch_wanted(const struct tracee *tracee)
 
 void tracee_copy_late(const struct tracee *tracee, struct snapshot *snapshot, uint64_t since_ns)
 {
-	struct stack_region *due[SNAPSHOT_REGIONS_MAX];
-	struct iovec here[SNAPSHOT_REGIONS_MAX], there[SNAPSHOT_REGIONS_MAX];
-	unsigned int nr = 0;
-	ssize_t got;
+	struct stack_region *due[SNAPSHOT_WANTED_MAX];
+	struct pieces pieces;
+	ssize_t got = 0;
 	size_t left;
 
+	begin_pieces(&pieces);
 	for (unsigned int i = 0; i < snapshot->nr_regions; i++) {
 		struct stack_region *region = &snapshot->regions[i];
 
-		if (region->kind != REGION_DUE)
+		if (region->kind != REGION_DUE || pieces.nr_regions == SNAPSHOT_WANTED_MAX)
 			continue;
-		due[nr] = region;
-		here[nr] = (struct iovec){.iov_base = snapshot->bytes + region->offset,
-					  .iov_len = region->nr_bytes};
-		there[nr++] = (struct iovec){.iov_base = (void *)(uintptr_t)region->start,
-					     .iov_len = region->nr_bytes};
+		due[pieces.nr_regions] = region;
+		add_piece(&pieces, snapshot, pieces.nr_regions ? due[pieces.nr_regions - 1] : NULL,
+			  region);
 	}
-	got = nr ? process_vm_readv(tracee->tid, here, nr, there, nr, 0) : 0;
+	if (pieces.nr_regions)
+		got = process_vm_readv(tracee->tid, pieces.here, pieces.nr_here, pieces.there,
+				       pieces.nr_there, 0);
 	left = got > 0 ? (size_t)got : 0;
 	if (clock_monotonic_ns() > since_ns + LATE_NS)
 		return;
-	for (unsigned int i = 0; i < nr && left >= due[i]->nr_bytes; i++) {
-		left -= due[i]->nr_bytes;
+	for (unsigned int i = 0; i < pieces.nr_regions; i++) {
+		size_t needed = pieces.gaps[i] + (size_t)due[i]->nr_bytes;
+
+		if (left < needed)
+			return;
+		left -= needed;
 		due[i]->kind = REGION_LATE;
 	}
 }

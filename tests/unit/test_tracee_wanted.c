@@ -116,6 +116,29 @@ TEST_WITH(struct fixture *fixture, tracee_wanted, a_range_may_span_mappings)
 	assert_true(has(fixture, second, 16, '\0'));
 }
 
+/* They are read at once, with what is between; a hole in the middle costs only what is there. */
+TEST_WITH(struct fixture *fixture, tracee_wanted, ranges_near_each_other_have_their_own_bytes)
+{
+	uint8_t *third = fixture->pages + 2 * fixture->page_bytes;
+
+	for (size_t i = 0; i < fixture->page_bytes; i++) {
+		fixture->pages[i] = (uint8_t)(i / 64);
+		third[i] = (uint8_t)(128 + i / 64);
+	}
+	for (size_t i = 1; i < fixture->page_bytes / 64; i += 3) {
+		wanted_memory_add(&fixture->wanted, (uintptr_t)third + 64 * i, 24);
+		wanted_memory_add(&fixture->wanted, (uintptr_t)fixture->pages + 64 * i, 40);
+	}
+	wanted_memory_add(&fixture->wanted, (uintptr_t)third - 64, 64);
+	wanted_memory_sort(&fixture->wanted);
+	copy(fixture);
+	for (size_t i = 1; i < 64; i += 3) {
+		assert_true(has(fixture, fixture->pages + 64 * i, 40, (char)i));
+		assert_false(has(fixture, fixture->pages + 64 * i, 41, (char)i));
+		assert_true(has(fixture, third + 64 * i, 24, (char)(128 + i)));
+	}
+}
+
 /* Each of some words holds the address of the next one; the last, 0. */
 static bool find_next(const void *facts, uint64_t subject, const struct snapshot *snapshot,
 		      struct wanted_memory *missing)
