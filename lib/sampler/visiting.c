@@ -106,7 +106,7 @@ static enum visit_outcome trace(struct visitor *visitor, struct tracee *tracee, 
 	enum visit_outcome outcome;
 
 	if (visitor->spin_ns)
-		tracee_touch_wanted(tracee);
+		tracee_rehearse(tracee, visitor->snapshot);
 	outcome = visit_begin(visit, tracee->tgid, tracee->tid);
 	if (outcome == VISIT_PENDING)
 		outcome = await_stop(visitor);

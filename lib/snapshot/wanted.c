@@ -41,6 +41,33 @@ bool wanted_memory_add(struct wanted_memory *wanted, uint64_t start, uint64_t nr
 	return true;
 }
 
+static bool overlaps(const struct wanted_memory *wanted, const struct wanted_range *range)
+{
+	for (size_t i = 0; i < wanted->nr; i++) {
+		const struct wanted_range *other = &wanted->at[i];
+
+		if (range->start < other->start + other->nr_bytes &&
+		    other->start < range->start + range->nr_bytes)
+			return true;
+	}
+	return false;
+}
+
+void wanted_memory_unite(struct wanted_memory *wanted, const struct wanted_memory *more)
+{
+	for (size_t i = 0; i < more->nr; i++) {
+		const struct wanted_range *range = &more->at[i];
+
+		if (overlaps(wanted, range))
+			wanted_memory_add(wanted, range->start, range->nr_bytes);
+		else if (wanted->nr < SNAPSHOT_WANTED_MAX &&
+			 wanted->nr_bytes + range->nr_bytes <= WANTED_BYTES_MAX) {
+			wanted->at[wanted->nr++] = *range;
+			wanted->nr_bytes += range->nr_bytes;
+		}
+	}
+}
+
 /* They are few, and mostly in order already. */
 void wanted_memory_sort(struct wanted_memory *wanted)
 {

@@ -46,6 +46,8 @@ struct wanted_more {
  * for it.
  */
 bool wanted_memory_add(struct wanted_memory *wanted, uint64_t start, uint64_t nr_bytes);
+/* Add what `more` has besides, as far as there is room; ranges that only adjoin stay apart. */
+void wanted_memory_unite(struct wanted_memory *wanted, const struct wanted_memory *more);
 /* By address: ranges that are near each other are copied as one. */
 void wanted_memory_sort(struct wanted_memory *wanted);
 

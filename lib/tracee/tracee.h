@@ -83,11 +83,12 @@ void tracee_close(struct tracee *tracee);
 void tracee_set_wanted(struct tracee *tracee, const struct wanted_memory *wanted,
 		       const struct wanted_more *more);
 /*
- * Touch its pages shortly before a visit, from another CPU than the thread's. Tables that lead to
- * them are in no cache by then: reading those takes longer than the copy, and the thread need not
- * be stopped for it.
+ * Copy it shortly before a visit, from another CPU than the thread's, while the thread runs; what
+ * is then found missing is copied by the visit at once. The bytes are worthless, but none of them,
+ * nor the tables that lead to them, were in a cache any more: to read those takes longer than the
+ * copy, and the thread need not be stopped for it. The snapshot is room for that.
  */
-void tracee_touch_wanted(const struct tracee *tracee);
+void tracee_rehearse(struct tracee *tracee, struct snapshot *snapshot);
 /*
  * Copy what of it is to be copied after a visit, or a peek, which ended at this time,
  * CLOCK_MONOTONIC; nothing if that is longer ago than a thread takes to replace it.

@@ -320,50 +320,59 @@ void tracee_copy_wanted(struct tracee *tracee, struct snapshot *snapshot)
 	}
 }
 
-/* Some milliseconds are enough for all caches to forget about a page. */
-#define TOUCHED_PAGES_MAX 64
+/* Frames that matter are near the stack pointer. */
+#define REHEARSED_STACK_BYTES UINT64_C(16384)
+#define REHEARSED_BELOW_BYTES UINT64_C(1024)
 
-struct touched {
-	struct iovec at[TOUCHED_PAGES_MAX];
-	unsigned int nr;
-};
-
-static void touch(struct touched *touched, uint64_t start, uint64_t end)
+/* The thread runs on: its stack is about where it was last seen. */
+static void add_last_stack(struct tracee *tracee, struct snapshot *snapshot)
 {
-	for (uint64_t at = start; at < end && touched->nr < TOUCHED_PAGES_MAX;
-	     at = page_start(at) + page_bytes())
-		touched->at[touched->nr++] =
-			(struct iovec){.iov_base = (void *)(uintptr_t)at, .iov_len = 1};
+	const struct seen_stack *last = &tracee->stacks.seen[0];
+	struct proc_range range;
+	uint64_t start, end;
+
+	if (!last->low || tracee->maps_are_slow ||
+	    !tracee_ask_for_mapping(tracee, last->low, &range) || tracee_is_served(tracee, &range))
+		return;
+	start = max_u64(last->low - REHEARSED_BELOW_BYTES, range.start);
+	end = min_u64(min_u64(last->end, range.end), start + REHEARSED_STACK_BYTES);
+	if (start < end)
+		snapshot_add_region(snapshot, start, end - start);
 }
 
-/* No stack: whether reading it waits for another program is asked in the visit. */
-static void touch_memory(struct touched *touched, const struct tracee_wanted *wanted,
-			 const struct wanted_memory *memory)
-{
-	for (size_t i = 0; i < memory->nr; i++) {
-		const struct wanted_range *range = &memory->at[i];
-		const struct proc_range *mapping = safe_mapping(wanted, range->start);
+/* What the thread runs has changed since its last sample, but hardly will until it is stopped. */
+#define REHEARSED_STEPS_MAX 8
 
-		if (mapping && !range->is_late)
-			touch(touched, range->start,
-			      min_u64(mapping->end, range->start + range->nr_bytes));
+static void find_rehearsed(struct tracee *tracee, struct snapshot *snapshot)
+{
+	struct tracee_wanted *wanted = tracee->wanted;
+
+	for (int nr = 0; nr < REHEARSED_STEPS_MAX; nr++) {
+		struct wanted_memory missing = {.nr = 0};
+
+		if (!wanted->more.find(wanted->more.facts, wanted->more.subject, snapshot,
+				       &missing) ||
+		    !copy_memory(tracee, &missing, snapshot))
+			return;
+		wanted_memory_unite(&wanted->memory, &missing);
 	}
 }
 
-void tracee_touch_wanted(const struct tracee *tracee)
+void tracee_rehearse(struct tracee *tracee, struct snapshot *snapshot)
 {
-	struct touched touched = {.nr = 0};
-	uint8_t bytes[TOUCHED_PAGES_MAX];
-	struct iovec here = {.iov_base = bytes};
+	struct tracee_wanted *wanted = tracee->wanted;
 
 	if (!tracee_has_wanted(tracee))
 		return;
-	touch_memory(&touched, tracee->wanted, &tracee->wanted->memory);
-	touch_memory(&touched, tracee->wanted, &tracee->wanted->context);
-	here.iov_len = touched.nr;
-	/* What is not there any more ends it. */
-	if (touched.nr)
-		(void)process_vm_readv(tracee->tid, &here, 1, touched.at, touched.nr, 0);
+	tracee_begin_snapshot(tracee, snapshot);
+	add_last_stack(tracee, snapshot);
+	add_regions(tracee, &wanted->memory, false, snapshot);
+	add_regions(tracee, &wanted->context, false, snapshot);
+	fill_regions(tracee, snapshot, 0);
+	add_regions(tracee, &wanted->memory, true, snapshot);
+	if (wanted->more.find && wanted->more.subject)
+		find_rehearsed(tracee, snapshot);
+	wanted_memory_sort(&wanted->memory);
 }
 
 /* A thread that goes on for longer could have replaced what is copied. */

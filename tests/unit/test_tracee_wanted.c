@@ -270,3 +270,33 @@ TEST_WITH(struct fixture *fixture, tracee_wanted, memory_may_go)
 	assert_false(has(fixture, fixture->pages, 16, 'a'));
 	assert_true(has(fixture, third, 16, 'c'));
 }
+
+/* Words that lead on changed since the last sample: the visit copies all that they lead to at once.
+ */
+TEST_WITH(struct fixture *fixture, tracee_wanted, a_rehearsal_finds_what_a_visit_copies)
+{
+	uint64_t *words = (uint64_t *)(void *)fixture->pages;
+	struct snapshot *snapshot = &fixture->snapshot;
+
+	words[0] = (uintptr_t)&words[400];
+	words[400] = (uintptr_t)&words[20];
+	words[20] = 0;
+	fixture->more.find = find_next;
+	fixture->more.subject = (uintptr_t)words;
+	fixture->more.facts[0] = 7;
+	wanted_memory_add(&fixture->wanted, (uintptr_t)words, 8);
+	tracee_set_wanted(&fixture->tracee, &fixture->wanted, &fixture->more);
+	tracee_rehearse(&fixture->tracee, snapshot);
+	snapshot_clear(snapshot);
+	assert_non_null(snapshot_add_region(snapshot, (uintptr_t)&words[1], 8));
+	assert_int_equal(tracee_read_with_wanted(&fixture->tracee, snapshot), 8);
+	assert_int_equal(snapshot->nr_regions, 4);
+	assert_true(snapshot_has_any(snapshot, (uintptr_t)&words[400], 8));
+	assert_true(snapshot_has_any(snapshot, (uintptr_t)&words[20], 8));
+	/* What was rehearsed is of that visit alone. */
+	tracee_set_wanted(&fixture->tracee, &fixture->wanted, &fixture->more);
+	snapshot_clear(snapshot);
+	assert_non_null(snapshot_add_region(snapshot, (uintptr_t)&words[1], 8));
+	tracee_read_with_wanted(&fixture->tracee, snapshot);
+	assert_false(snapshot_has_any(snapshot, (uintptr_t)&words[400], 8));
+}
