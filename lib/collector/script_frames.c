@@ -121,6 +121,7 @@ static void set_hints(struct script_frames *frames, const struct script_subject 
 	if (outcome == SCRIPT_NO_THREAD)
 		return;
 	script_find_more(*subject->process, subject->thread, &more);
+	wanted_hints_recall(subject->hints, &frames->walk.wanted);
 	script_complete_wanted(*subject->process, &frames->walk.wanted);
 	wanted_memory_sort(&frames->walk.wanted);
 	wanted_hints_set(subject->hints, &frames->walk.wanted, &more);

@@ -9,8 +9,23 @@
 #include "snapshot/wanted.h"
 #include "wait/wait.h"
 
+/*
+ * A thread comes back to functions that it has just left. Each range more makes a stop longer, but
+ * by less than another system call does.
+ */
+#define FORMER_WALKS  6
+#define FORMER_RANGES 96
+
+/* What a walk wanted, and the last one that did, by its number; 0: unused. */
+struct former_range {
+	uint64_t start;
+	uint32_t nr_bytes, walk;
+};
+
 struct wanted_hints {
-	struct wanted_more more; /* but for its subject; as of the first call */
+	struct former_range former[FORMER_RANGES]; /* the collector's own */
+	uint32_t nr_walks;			   /* so far */
+	struct wanted_more more;		   /* but for its subject; as of the first call */
 	_Atomic uint64_t subject;
 	_Atomic uint32_t nr;
 	struct {
@@ -117,6 +132,44 @@ void thread_hints_free(struct thread_hints *hints)
 	free(hints);
 }
 
+static void note_former(struct wanted_hints *kept, const struct wanted_range *range)
+{
+	struct former_range *oldest = &kept->former[0];
+
+	for (size_t i = 0; i < FORMER_RANGES; i++) {
+		struct former_range *former = &kept->former[i];
+
+		if (former->start == range->start) {
+			oldest = former;
+			break;
+		}
+		if (former->walk < oldest->walk)
+			oldest = former;
+	}
+	*oldest = (struct former_range){
+		.start = range->start, .nr_bytes = range->nr_bytes, .walk = kept->nr_walks};
+}
+
+void wanted_hints_recall(struct thread_hints *hints, struct wanted_memory *wanted)
+{
+	struct wanted_hints *kept = hints->wanted;
+	struct wanted_memory now = *wanted, former = {.nr = 0};
+
+	if (!kept)
+		return;
+	for (size_t i = 0; i < FORMER_RANGES; i++) {
+		const struct former_range *range = &kept->former[i];
+
+		if (range->walk && kept->nr_walks - range->walk < FORMER_WALKS)
+			former.at[former.nr++] = (struct wanted_range){.start = range->start,
+								       .nr_bytes = range->nr_bytes};
+	}
+	wanted_memory_unite(wanted, &former);
+	kept->nr_walks++;
+	for (size_t i = 0; i < now.nr; i++)
+		note_former(kept, &now.at[i]);
+}
+
 void wanted_hints_set(struct thread_hints *hints, const struct wanted_memory *wanted,
 		      const struct wanted_more *more)
 {
@@ -166,14 +219,15 @@ bool wanted_hints_get(const struct thread_hints *hints, struct wanted_memory *wa
 	more->subject = atomic_load_explicit(&kept->subject, memory_order_relaxed);
 	nr = atomic_load_explicit(&kept->nr, memory_order_acquire);
 	for (uint32_t i = 0; i < nr; i++) {
-		size_t nr_before = wanted->nr;
+		struct wanted_range *range = &wanted->at[wanted->nr];
 
-		wanted_memory_add(
-			wanted, atomic_load_explicit(&kept->at[i].start, memory_order_relaxed),
-			atomic_load_explicit(&kept->at[i].nr_bytes, memory_order_relaxed));
-		if (wanted->nr > nr_before)
-			wanted->at[nr_before].is_late =
-				atomic_load_explicit(&kept->at[i].is_late, memory_order_relaxed);
+		range->start = atomic_load_explicit(&kept->at[i].start, memory_order_relaxed);
+		range->nr_bytes = atomic_load_explicit(&kept->at[i].nr_bytes, memory_order_relaxed);
+		range->is_late = atomic_load_explicit(&kept->at[i].is_late, memory_order_relaxed);
+		if (range->nr_bytes > WANTED_BYTES_MAX - wanted->nr_bytes)
+			continue;
+		wanted->nr_bytes += range->nr_bytes;
+		wanted->nr++;
 	}
 	return true;
 }

@@ -42,6 +42,11 @@ struct thread_hints *thread_hints_new(struct process_hints *process);
 void thread_hints_free(struct thread_hints *hints);
 
 /*
+ * The collector's, before each wanted_hints_set(): add what the last walks of the thread wanted. It
+ * goes from one function to another, and comes back.
+ */
+void wanted_hints_recall(struct thread_hints *hints, struct wanted_memory *wanted);
+/*
  * The collector's: which memory beside the stacks the next snapshot of a thread should have, and
  * how to find more. Of the latter only the subject may differ from call to call.
  */
