@@ -42,6 +42,7 @@ struct consumer *consumer_new(const struct collector_options *options, struct sn
 	consumer->hooks.add_rows = options->add_rows;
 	consumer->hooks.rows_context = options->rows_context;
 	consumer->hooks.look = options->look;
+	options->profile->spans.are_taken = options->look;
 	consumer->hooks.look_context = options->look_context;
 	consumer->walker = (struct walker){
 		.profile = options->profile,

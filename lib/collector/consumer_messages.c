@@ -315,6 +315,8 @@ int consumer_flush(struct consumer *consumer, struct err *err)
 	if (consumer->writer)
 		status = store_writer_flush(consumer->writer, consumer->profile, err);
 	profile_drop_samples(consumer->profile);
+	if (consumer->hooks.look)
+		profile_drop_calls(consumer->profile);
 	forget_blocks(consumer);
 	return status;
 }

@@ -763,10 +763,11 @@ uint32_t installation_nr_spans(const struct installation *installation)
 	return installation->counters.nr_spans;
 }
 
-void installation_span(const struct installation *installation, uint32_t index,
+void installation_span(const struct installation *installation, uint32_t index, bool takes_longest,
 		       struct patch_span *span, uint64_t *nr_threads)
 {
-	*nr_threads = region_span(&installation->region, &installation->counters, index, span);
+	*nr_threads = region_span(&installation->region, &installation->counters, index,
+				  takes_longest, span);
 }
 
 struct patch_slow *installation_slow(const struct installation *installation, uint32_t index)

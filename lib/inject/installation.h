@@ -59,10 +59,11 @@ void installation_free(struct installation *installation);
 uint64_t installation_count(const struct installation *installation, uint32_t counter);
 /*
  * How many functions are timed, at most, and the calls of one of them, by all threads, of which
- * there were *nr_threads at most. As exact as the counts. Any thread.
+ * there were *nr_threads at most; takes_longest as in region_span(). As exact as the counts. Any
+ * thread.
  */
 uint32_t installation_nr_spans(const struct installation *installation);
-void installation_span(const struct installation *installation, uint32_t index,
+void installation_span(const struct installation *installation, uint32_t index, bool takes_longest,
 		       struct patch_span *span, uint64_t *nr_threads);
 /* As region_slow(): shared with the process, also after its end. */
 struct patch_slow *installation_slow(const struct installation *installation, uint32_t index);

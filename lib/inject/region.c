@@ -707,8 +707,28 @@ struct patch_slow *region_slow(const struct region *region, const struct region_
 	return (struct patch_slow *)(void *)(region->data + slow_offset(counters, index));
 }
 
+/* Its thread may have had a longer one since it was read: a few times at most. */
+#define TAKE_TRIES 3
+
+/* One that ends at this moment may be taken the next time. */
+static void take_longest(const struct region *region, const struct region_counters *counters,
+			 uint64_t copy, uint32_t index, struct patch_span *span)
+{
+	const uint64_t at =
+		region_span_offset(counters, index) + offsetof(struct patch_span, longest);
+	_Atomic uint64_t *word = word_of(region, counters, copy, at / sizeof(uint64_t));
+
+	for (int i = 0; i < TAKE_TRIES; i++) {
+		uint64_t seen = span->longest;
+
+		if (!seen || atomic_compare_exchange_strong(word, &seen, 0))
+			return;
+		read_span(region, counters, copy, index, span);
+	}
+}
+
 uint64_t region_span(const struct region *region, const struct region_counters *counters,
-		     uint32_t index, struct patch_span *sum)
+		     uint32_t index, bool takes_longest, struct patch_span *sum)
 {
 	uint64_t nr = nr_used(region, counters);
 	struct patch_span span;
@@ -716,6 +736,8 @@ uint64_t region_span(const struct region *region, const struct region_counters *
 	*sum = (struct patch_span){.nr_begun = 0};
 	for (uint64_t i = counters->nr_shards; i < nr; i++) {
 		read_span(region, counters, i, index, &span);
+		if (takes_longest)
+			take_longest(region, counters, i, index, &span);
 		sum->nr_begun += span.nr_begun;
 		sum->total += span.total;
 		for (size_t k = 0; k < PATCH_SPAN_LENGTHS; k++)

@@ -187,9 +187,12 @@ void region_forget_longest(const struct region *region, const struct region_coun
 /* The slow calls of a function: the process may write anything there. Borrowed. */
 struct patch_slow *region_slow(const struct region *region, const struct region_counters *counters,
 			       uint32_t index);
-/* The calls of all threads: sums, and the longest one; and how many threads there were at most. */
+/*
+ * The calls of all threads: sums, and the longest one; and how many threads there were at most.
+ * With takes_longest the next time it is the longest of later calls.
+ */
 uint64_t region_span(const struct region *region, const struct region_counters *counters,
-		     uint32_t index, struct patch_span *sum);
+		     uint32_t index, bool takes_longest, struct patch_span *sum);
 
 /*
  * A region that is found in a process, which may have written to it: is it of this version, and is

@@ -59,6 +59,13 @@ struct prober *prober_new(const struct prober_options *options)
 	return prober;
 }
 
+void prober_await_slow(struct prober *prober, unsigned int gate, uint64_t length_ns)
+{
+	uint64_t *most_ns = &prober->options.slow_most_ns[gate];
+
+	*most_ns = *most_ns ? min_u64(*most_ns, length_ns) : length_ns;
+}
+
 static void release_process(struct probed_process *process)
 {
 	for (size_t i = 0; i < process->nr_probed; i++) {

@@ -47,6 +47,7 @@ struct prober_options {
 	bool has_span;	   /* or calls of the gates themselves are timed; never with has_gate */
 	/* By number of the gate: its calls that take as long are slow; 0: the longest of them. */
 	uint64_t slow_ns[PATCH_SPANS_MAX];
+	uint64_t slow_most_ns[PATCH_SPANS_MAX]; /* as prober_await_slow() sets it */
 	/* Likewise, of two functions: what users call the time between them; NULL: it is one.
 	   Borrowed. */
 	const char *pairs[PATCH_SPANS_MAX];
@@ -56,6 +57,11 @@ struct prober_options {
 struct prober *prober_new(const struct prober_options *options);
 /* prober_remove() must have been called, unless nothing was installed. */
 void prober_free(struct prober *prober);
+
+/*
+ * Calls of that gate that take as long are slow, whatever else are. Before any probes are put in.
+ */
+void prober_await_slow(struct prober *prober, unsigned int gate, uint64_t length_ns);
 
 /*
  * Put probes into a running process, before it is sampled. Not a failure: the process has nothing

@@ -499,8 +499,10 @@ static void keep(struct prober *prober, struct probed_process *process, struct g
 		.from_ns = clock_monotonic_ns(),
 		.is_from_start = is_from_start,
 	};
-	timed_calls_init(&process->probed[process->nr_probed - 1], prober->options.slow_ns,
-			 &prober->sums.begun);
+	timed_calls_init(
+		&process->probed[process->nr_probed - 1],
+		&(struct slow_limits){prober->options.slow_ns, prober->options.slow_most_ns},
+		&prober->sums.begun);
 	catch_up(prober, &process->probed[process->nr_probed - 1], before);
 	/* The options may have changed since. */
 	if (installation)

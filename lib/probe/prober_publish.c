@@ -212,6 +212,7 @@ static bool add_span(struct publishing *publishing, const struct probed_process 
 	if (!frame_of(publishing, place->file, place->wanted->address, true, &row.where))
 		return false;
 	row.pair = profile_intern(profile, pair ? pair : "");
+	row.number = timed->index;
 	timed->row = profile_add_span(profile, &row);
 	return true;
 }
@@ -536,6 +537,7 @@ void prober_publish(struct prober *prober, struct profile *profile, uint64_t sta
 		add_shortfall(prober, process, &prober->sums.shortfall);
 		prober_close(prober, process);
 	}
+	profile->spans.told_ns = publishing.now_ns - min_u64(publishing.now_ns, start_ns);
 	publish_time_off(&prober->sums, &publishing);
 	if (prober->heap.is_wanted && !heap_ring_has_cycles())
 		profile_set_counter(profile, HEAP_COARSE_TIMES, 1);

@@ -45,6 +45,11 @@ static unsigned int find_limit(const struct timed_calls *timed, const struct pat
 	return index;
 }
 
+static uint64_t in_cycles(const struct span_scale *scale, uint64_t ns)
+{
+	return (uint64_t)((double)ns / scale->ns_per_cycle * LEAST_MARGIN);
+}
+
 void slow_calls_set_limit(struct timed_calls *timed, const struct installation *installation,
 			  const struct patch_span *now, const struct span_scale *scale)
 {
@@ -57,7 +62,9 @@ void slow_calls_set_limit(struct timed_calls *timed, const struct installation *
 	if (!timed->slow.least_ns && now && span_sum_of(now) >= CALLS_MIN)
 		least = patch_span_least(find_limit(timed, now, seconds));
 	else if (scale->ns_per_cycle > 0)
-		least = (uint64_t)((double)least_ns / scale->ns_per_cycle * LEAST_MARGIN);
+		least = in_cycles(scale, least_ns);
+	if (timed->slow.most_ns && scale->ns_per_cycle > 0)
+		least = min_u64(least, in_cycles(scale, timed->slow.most_ns));
 	if (now)
 		timed->slow.seen = *now;
 	timed->slow.seen_cycles = scale->now.cycles;

@@ -19,7 +19,7 @@ static struct span_scale scale_since(const struct heap_moment *begun)
 	return scale;
 }
 
-void timed_calls_init(struct probed *probed, const uint64_t slow_ns[PATCH_SPANS_MAX],
+void timed_calls_init(struct probed *probed, const struct slow_limits *limits,
 		      const struct heap_moment *begun)
 {
 	const struct span_scale scale = scale_since(begun);
@@ -30,7 +30,8 @@ void timed_calls_init(struct probed *probed, const uint64_t slow_ns[PATCH_SPANS_
 	for (uint32_t i = 0; i < nr; i++) {
 		probed->timed[i].index = i;
 		probed->timed[i].row = NO_ROW;
-		probed->timed[i].slow.least_ns = slow_ns[i];
+		probed->timed[i].slow.least_ns = limits->least_ns[i];
+		probed->timed[i].slow.most_ns = limits->most_ns[i];
 		slow_calls_set_limit(&probed->timed[i], probed->installation, NULL, &scale);
 	}
 }
@@ -52,7 +53,7 @@ void timed_calls_keep(struct timed_calls *timed, const struct installation *inst
 	struct patch_span now;
 	uint64_t nr_threads;
 
-	installation_span(installation, timed->index, &now, &nr_threads);
+	installation_span(installation, timed->index, false, &now, &nr_threads);
 	add_difference(&timed->kept, &now, &timed->last);
 	timed->last = now;
 	slow_calls_end(timed, installation);
@@ -63,7 +64,7 @@ void timed_calls_skip(struct timed_calls *timed, const struct installation *inst
 	uint64_t nr_threads;
 
 	installation_forget_longest(installation, timed->index);
-	installation_span(installation, timed->index, &timed->last, &nr_threads);
+	installation_span(installation, timed->index, false, &timed->last, &nr_threads);
 	timed->longest = 0;
 	slow_calls_skip(timed, installation);
 }
@@ -128,7 +129,7 @@ static bool is_due(const struct timed_calls *timed, const struct timed_calls_tol
 	uint64_t before_ns = timed->told_ns - min_u64(timed->told_ns, from_ns);
 
 	return !timed->told_ns || !told->is_counting || told->is_gone ||
-	       told->to_ns - timed->told_ns >= before_ns / 4;
+	       told->profile->spans.are_taken || told->to_ns - timed->told_ns >= before_ns / 4;
 }
 
 bool timed_calls_tell(struct timed_calls *timed, const struct installation *installation,
@@ -136,6 +137,7 @@ bool timed_calls_tell(struct timed_calls *timed, const struct installation *inst
 {
 	struct span_scale scale = scale_since(told->begun);
 	struct patch_span now = timed->last, new = timed->kept;
+	bool are_taken = told->profile->spans.are_taken;
 	uint64_t nr_threads = 0;
 
 	scale.start_ns = told->start_ns;
@@ -144,7 +146,7 @@ bool timed_calls_tell(struct timed_calls *timed, const struct installation *inst
 	if (scale.ns_per_cycle <= 0)
 		return true;
 	if (told->is_counting) {
-		installation_span(installation, timed->index, &now, &nr_threads);
+		installation_span(installation, timed->index, are_taken, &now, &nr_threads);
 		if (!is_possible(timed, &now, nr_threads, scale.now.cycles - told->begun->cycles,
 				 told->believed)) {
 			timed->is_spoilt = true;
@@ -157,6 +159,8 @@ bool timed_calls_tell(struct timed_calls *timed, const struct installation *inst
 		return true;
 	if (told->is_counting)
 		add_difference(&new, &now, &timed->last);
+	if (are_taken)
+		timed->longest = 0; /* each row has the longest of its own time */
 	add_sum(timed, &new, &scale, told);
 	add_lengths(timed, &new, &scale, told);
 	timed->last = now;

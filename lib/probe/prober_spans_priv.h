@@ -14,9 +14,15 @@ struct installation;
 struct probed;
 struct profile;
 
+/* By number of the gate; as struct slow_calls has them. Borrowed. */
+struct slow_limits {
+	const uint64_t *least_ns, *most_ns;
+};
+
 /* The slow calls of a function: how far they are in the profile. */
 struct slow_calls {
-	uint64_t least_ns;	/* calls as long are slow; 0: the longest of them */
+	uint64_t least_ns;	/* calls as long are slow; 0: the longest of them, */
+	uint64_t most_ns;	/* and those as long as this anyway; 0: not given */
 	uint64_t next;		/* of their numbers: those from here on are not in the profile, */
 	uint64_t end;		/* and while calls are not counted, these are not to be in it */
 	uint64_t awaited;	/* the number of one that was not complete at the last look */
@@ -39,10 +45,9 @@ struct timed_calls {
 };
 
 /*
- * Sets probed->timed, once calls may have been timed. slow_ns: of each function
- * slow_calls.least_ns. `begun` as in struct timed_calls_told.
+ * Sets probed->timed, once calls may have been timed. `begun` as in struct timed_calls_told.
  */
-void timed_calls_init(struct probed *probed, const uint64_t slow_ns[PATCH_SPANS_MAX],
+void timed_calls_init(struct probed *probed, const struct slow_limits *limits,
 		      const struct heap_moment *begun);
 
 /* All calls up to now are to be counted; or none of them. */

@@ -427,8 +427,10 @@ static void find_used(struct making *making)
 	use_samples(making);
 	use_waits(making);
 	excerpt_use_heap(making);
+	excerpt_use_calls(making);
 	use_lives(making);
 	use_counts(making);
+	excerpt_use_timed_code(making);
 	use_code(making);
 }
 
@@ -450,6 +452,7 @@ struct profile *profile_excerpt(const struct profile *from, const struct excerpt
 		take_samples(&making, &what->parts[i], first_ns);
 	take_probes(&making);
 	excerpt_take_heap(&making);
+	excerpt_take_spans(&making);
 	take_jit(&making);
 	take_marks(&making);
 	take_facts(&making);

@@ -9,6 +9,7 @@
 
 struct profile;
 struct profile_advance;
+struct profile_spans;
 struct sample;
 
 /* Samples and advances of some time, in time order within each thread. Borrowed. */
@@ -28,6 +29,12 @@ struct excerpt {
 	const uint64_t *calls;
 	uint64_t counted_from_ns; /* from_ns or later; UINT64_MAX: none are known */
 	/*
+	 * Sums and lengths of timed calls, which are since timed_from_ns, from_ns or later, and
+	 * slow calls; its functions are the recording's. NULL: there are none.
+	 */
+	const struct profile_spans *spans;
+	uint64_t timed_from_ns;
+	/*
 	 * All rows of the parts are kept as they are, whatever time they are of: excerpts that
 	 * follow each other then add up to the recording. A time before from_ns becomes that.
 	 */
@@ -41,7 +48,8 @@ struct excerpt {
  * processes, threads and marks of that time. Totals that the kernel keeps of a process or thread
  * since its birth are unknown in the excerpt if that was before from_ns. Counters are those of the
  * whole recording. Modules keep their files open, by descriptors of their own. Counts are those of
- * places that were counted after counted_from_ns. Blocks of memory are those that were alive in
+ * places that were counted after counted_from_ns. A slow call that began before from_ns has its
+ * part from then on. Blocks of memory are those that were alive in
  * that time; those of before are marked as earlier. With keeps_all there are no exact totals, which
  * are read at other times: estimates are then those of each block by itself, and add up. Each has a
  * row of its own in the recording, which has no symbols. The caller owns the result.

@@ -31,5 +31,12 @@ static inline bool excerpt_has(const struct making *making, enum record_type typ
 /* excerpt_heap.c: use the threads and stacks of its blocks; and take these, and their moments. */
 void excerpt_use_heap(struct making *making);
 void excerpt_take_heap(struct making *making);
+/*
+ * excerpt_spans.c: use the threads and processes of its timed calls, then the code of those
+ * processes; and take these calls.
+ */
+void excerpt_use_calls(struct making *making);
+void excerpt_use_timed_code(struct making *making);
+void excerpt_take_spans(struct making *making);
 
 #endif

@@ -324,6 +324,11 @@ void profile_add_slow_call(struct profile *profile, const struct profile_slow_ca
 	spans->slow[spans->nr_slow++] = *row;
 }
 
+void profile_drop_calls(struct profile *profile)
+{
+	profile->spans.nr_sums = profile->spans.nr_lengths = profile->spans.nr_slow = 0;
+}
+
 bool profile_has_counts(const struct profile *profile)
 {
 	return profile->probes.nr_counts || profile->probes.nr_refusals;

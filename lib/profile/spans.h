@@ -2,6 +2,7 @@
 #ifndef PROFC_PROFILE_SPANS_H
 #define PROFC_PROFILE_SPANS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,7 @@ struct profile_span {
 	struct frame_id where; /* the first instruction of the function, or of the first of two */
 	uint64_t from_ns;
 	struct str_id pair; /* what users call the two, "FUNC:FUNC"; "": it is one */
+	uint32_t number;    /* while it is recorded: as prober_options.slow_ns has it */
 };
 
 /* Its calls since the row before, up to to_ns. */
@@ -30,7 +32,9 @@ struct profile_span_sum {
 	uint64_t to_ns;
 	uint64_t nr_begun;
 	uint64_t total_ns; /* of those that have ended */
-	/* If there was a longer one than ever before: its length, or 0; and its begin and thread.
+	/*
+	 * If there was a longer one than ever before, or with are_taken than in the row before: its
+	 * length, or 0; and its begin and thread.
 	 */
 	uint64_t longest_ns, longest_from_ns;
 	uint32_t longest_thread; /* row of profile.threads, or UINT32_MAX: not known */
@@ -63,6 +67,10 @@ struct profile_spans {
 	size_t nr_lengths, cap_lengths;
 	struct profile_slow_call *slow; /* in no order */
 	size_t nr_slow, cap_slow;
+	/* While it is recorded: all calls up to then are among the rows. */
+	uint64_t told_ns;
+	/* The sums, lengths and slow calls are taken and dropped soon after they were added. */
+	bool are_taken;
 };
 
 /* These are like profile.c's functions for other tables. Returns the row's index. */
@@ -70,5 +78,7 @@ uint32_t profile_add_span(struct profile *profile, const struct profile_span *ro
 void profile_add_span_sum(struct profile *profile, const struct profile_span_sum *row);
 void profile_add_span_length(struct profile *profile, const struct profile_span_length *row);
 void profile_add_slow_call(struct profile *profile, const struct profile_slow_call *row);
+/* Forget all of these but the functions. */
+void profile_drop_calls(struct profile *profile);
 
 #endif

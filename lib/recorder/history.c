@@ -13,6 +13,7 @@
 #include "profile/profile.h"
 #include "profile/schema.h"
 #include "recorder/kept_counts.h"
+#include "recorder/kept_spans.h"
 
 /* The samples of a part of the time. The arrays are owned. */
 struct generation {
@@ -22,6 +23,7 @@ struct generation {
 	struct profile_advance *advances;
 	size_t nr_advances, cap_advances;
 	struct kept_counts counts;
+	struct kept_spans spans;
 };
 
 /* A part of former profiles. */
@@ -44,13 +46,15 @@ struct history {
 	struct history_state state;
 	size_t cap_pids; /* of its array */
 	struct last_counts last_counts;
+	uint64_t spans_ns; /* of the last look at timed calls */
+	struct longest_calls longest;
 };
 
 static size_t bytes_of(const struct generation *generation)
 {
 	return generation->nr_samples * sizeof(*generation->samples) +
 	       generation->nr_advances * sizeof(*generation->advances) +
-	       kept_counts_bytes(&generation->counts);
+	       kept_counts_bytes(&generation->counts) + kept_spans_bytes(&generation->spans);
 }
 
 static void generation_release(struct generation *generation)
@@ -58,6 +62,7 @@ static void generation_release(struct generation *generation)
 	free(generation->samples);
 	free(generation->advances);
 	kept_counts_release(&generation->counts);
+	kept_spans_release(&generation->spans);
 }
 
 static void begin_generation(struct history *history, uint64_t from_ns)
@@ -86,6 +91,7 @@ void history_free(struct history *history)
 		generation_release(&history->generations[i]);
 	free(history->generations);
 	last_counts_release(&history->last_counts);
+	longest_calls_release(&history->longest);
 	profile_free(history->former.profile);
 	history_state_release(&history->state);
 	pthread_mutex_destroy(&history->lock);
@@ -130,6 +136,9 @@ static void add_rows(struct history *history, const struct profile *profile)
 		last->advances[last->nr_advances++] = profile->advances.rows[i];
 	}
 	last_counts_look(&history->last_counts, profile, &last->counts);
+	kept_spans_look(&last->spans, &profile->spans, history->spans_ns);
+	history->spans_ns = profile->spans.told_ns;
+	longest_calls_look(&history->longest, &profile->spans);
 }
 
 /* An exec gives a process another row. */
@@ -182,7 +191,8 @@ void history_look(void *context, const struct profile *profile)
 	uint64_t now_ns = history->now_ns;
 	size_t nr_bytes = profile->nr_samples * sizeof(struct sample) +
 			  profile->advances.nr * sizeof(struct profile_advance) +
-			  last_counts_bytes(&history->last_counts, profile);
+			  last_counts_bytes(&history->last_counts, profile) +
+			  kept_spans_bytes_of(&profile->spans);
 	const struct generation *last;
 
 	for (size_t i = 0; i < profile->nr_samples; i++)
@@ -217,6 +227,17 @@ void history_state_release(struct history_state *state)
 	*state = (struct history_state){0};
 }
 
+bool history_take_longest(struct history *history, uint32_t number, struct long_call *call)
+{
+	bool is_found;
+
+	pthread_mutex_lock(&history->lock);
+	is_found = longest_calls_take(&history->longest, number, call);
+	pthread_mutex_unlock(&history->lock);
+	call->end_ns += is_found ? history->base_ns : 0;
+	return is_found;
+}
+
 /* Samples may be rarer than looks at counts, so any generation may have some that are needed. */
 static void count_since(const struct history *history, const struct profile *profile,
 			uint64_t from_ns, struct counts_since *since)
@@ -224,6 +245,13 @@ static void count_since(const struct history *history, const struct profile *pro
 	counts_since_begin(since, from_ns, profile->probes.nr_counts);
 	for (size_t i = 0; i < history->nr; i++)
 		counts_since_add(since, &history->generations[i].counts);
+}
+
+static void spans_since(const struct history *history, uint64_t from_ns, struct spans_since *since)
+{
+	spans_since_begin(since, from_ns);
+	for (size_t i = 0; i < history->nr; i++)
+		spans_since_add(since, &history->generations[i].spans);
 }
 
 /* From the profile alone; the span is on the recording's clock, also in the result. */
@@ -235,6 +263,7 @@ static struct profile *excerpt_of_latter(const struct history *history,
 	struct excerpt what = {.to_ns = span->to_ns - min_u64(base_ns, span->to_ns)};
 	struct excerpt_rows *parts = xcalloc(history->nr, sizeof(*parts));
 	struct counts_since since;
+	struct spans_since timed;
 	struct profile *excerpt;
 	size_t first = 0;
 
@@ -255,8 +284,12 @@ static struct profile *excerpt_of_latter(const struct history *history,
 	count_since(history, profile, what.from_ns, &since);
 	what.counted_from_ns = since.from_ns;
 	what.calls = since.calls;
+	spans_since(history, what.from_ns, &timed);
+	what.spans = &timed.rows;
+	what.timed_from_ns = timed.from_ns;
 	excerpt = profile_excerpt(profile, &what);
 	counts_since_release(&since);
+	spans_since_release(&timed);
 	free(parts);
 	return excerpt;
 }
@@ -304,6 +337,8 @@ void history_continue(struct history *history, const struct profile *former, uin
 	while (history->nr)
 		generation_release(&history->generations[--history->nr]);
 	last_counts_release(&history->last_counts);
+	longest_calls_release(&history->longest);
+	history->spans_ns = 0;
 	begin_generation(history, 0);
 	pthread_mutex_unlock(&history->lock);
 }

@@ -2,15 +2,18 @@
 #ifndef PROFC_RECORDER_HISTORY_H
 #define PROFC_RECORDER_HISTORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+struct long_call;
 struct profile;
 
 /*
- * The last samples and counts of a recording that has no file, in generations: a twelfth of the
- * time to keep each, the oldest of which goes. The collector's thread adds to it, others read it.
+ * The last samples, counts and timed calls of a recording that has no file, in generations: a
+ * twelfth of the time to keep each, the oldest of which goes. The collector's thread adds to it,
+ * others read it.
  */
 struct history;
 
@@ -20,7 +23,10 @@ struct history;
 struct history *history_new(uint64_t keep_ns, uint64_t max_bytes);
 void history_free(struct history *history);
 
-/* collector_options.look: take the samples that are to be written. `context` is the history. */
+/*
+ * collector_options.look: take the samples and timed calls that are to be written, which are
+ * dropped then. `context` is the history.
+ */
 void history_look(void *context, const struct profile *profile);
 
 /* Sums of all samples so far, and the processes that are alive. */
@@ -33,6 +39,11 @@ struct history_state {
 
 void history_read(struct history *history, struct history_state *state);
 void history_state_release(struct history_state *state);
+/*
+ * The longest call of the functions with this profile_span.number that has ended since this was
+ * last called, on the recording's clock. False: none has.
+ */
+bool history_take_longest(struct history *history, uint32_t number, struct long_call *call);
 
 /*
  * A profile never forgets a process, thread, stack or name. So a recording that goes on for days
@@ -41,7 +52,8 @@ void history_state_release(struct history_state *state);
  * than most_bytes, with their samples, it forgets the latter. The next profile begins elapsed_ns
  * after the former one did. On the recording's clock, which never goes back, this is
  * history_base_ns(). No other function that is given a profile may be called meanwhile.
- * Counts and blocks of memory of the former profile are not kept: not for a recording with these.
+ * Counts, timed calls and blocks of memory of the former profile are not kept: not for a recording
+ * with these.
  */
 void history_continue(struct history *history, const struct profile *former, uint64_t elapsed_ns,
 		      uint64_t most_bytes);

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "profile/profile.h"
 #include "recorder/history.h"
+#include "recorder/kept_spans.h"
 #include "tests/unit/unit.h"
 
 #define SECOND NS_PER_SEC
@@ -526,6 +527,126 @@ TEST(recorder_history, it_says_how_large_the_tables_are)
 	}
 	history_look(history, profile);
 	assert_in_range(history_table_bytes(history), nr_bytes + 900000, nr_bytes + 2000000);
+	profile_free(profile);
+	history_free(history);
+}
+
+/* A function that both threads call: one call of so many nanoseconds has ended at that time. */
+static void timed(struct history *history, struct profile *profile, uint64_t time_ns,
+		  uint64_t length_ns)
+{
+	uint64_t from_ns = time_ns - length_ns;
+
+	profile->spans.told_ns = time_ns;
+	profile_add_span_sum(profile, &(struct profile_span_sum){.to_ns = time_ns,
+								 .nr_begun = 1,
+								 .total_ns = length_ns,
+								 .longest_ns = length_ns,
+								 .longest_from_ns = from_ns,
+								 .longest_thread = 1});
+	profile_add_span_length(profile, &(struct profile_span_length){.to_ns = time_ns,
+								       .least_ns = length_ns,
+								       .end_ns = length_ns + 1,
+								       .nr = 1});
+	profile_add_slow_call(profile, &(struct profile_slow_call){.thread = 1,
+								   .from_ns = from_ns,
+								   .length_ns = length_ns});
+	history_look(history, profile);
+	profile_drop_calls(profile);
+}
+
+static struct profile *timing(void)
+{
+	struct profile *profile = recording();
+
+	profile_add_span(profile, &(struct profile_span){.where = {3}, .from_ns = 1});
+	return profile;
+}
+
+TEST(recorder_history, timed_calls_are_those_of_the_time_of_an_excerpt)
+{
+	struct history *history = history_new(12 * SECOND, UINT64_MAX);
+	struct profile *profile = timing();
+	struct history_span span = {50 * SECOND + SECOND / 2, 60 * SECOND, 1000 * SECOND};
+	struct profile *excerpt;
+
+	for (uint64_t s = 2; s <= 60; s++)
+		timed(history, profile, s * SECOND, s == 51 ? SECOND : 1000 + s);
+	excerpt = history_excerpt(history, profile, &span);
+	assert_int_equal(excerpt->spans.nr, 1);
+	assert_int_equal(excerpt->frames[excerpt->spans.rows[0].where.v].where.address, 3);
+	/* From the look after its beginning on; slow calls are known one by one. */
+	assert_int_equal(excerpt->spans.rows[0].from_ns, SECOND / 2);
+	assert_int_equal(excerpt->spans.nr_sums, 9);
+	assert_int_equal(excerpt->spans.nr_lengths, 9);
+	assert_int_equal(excerpt->spans.sums[0].to_ns, SECOND + SECOND / 2);
+	assert_int_equal(excerpt->spans.sums[0].total_ns, 1052);
+	assert_int_equal(excerpt->spans.sums[8].longest_ns, 1060);
+	assert_int_equal(excerpt->spans.lengths[8].least_ns, 1060);
+	assert_int_equal(excerpt->spans.nr_slow, 10);
+	assert_int_equal(excerpt->spans.slow[0].from_ns, 0);
+	assert_int_equal(excerpt->spans.slow[0].length_ns, SECOND / 2);
+	assert_int_equal(excerpt->threads[excerpt->spans.slow[0].thread].tid, 71);
+	profile_free(excerpt);
+	profile_free(profile);
+	history_free(history);
+}
+
+TEST(recorder_history, a_function_without_calls_in_the_time_is_shown_as_that)
+{
+	struct history *history = history_new(12 * SECOND, UINT64_MAX);
+	struct profile *profile = timing();
+	struct history_span span = {50 * SECOND, 60 * SECOND, 1000 * SECOND};
+	struct profile *excerpt;
+
+	timed(history, profile, 20 * SECOND, 100);
+	excerpt = history_excerpt(history, profile, &span);
+	assert_int_equal(excerpt->spans.nr, 1);
+	assert_int_equal(excerpt->spans.rows[0].from_ns, 0);
+	assert_int_equal(excerpt->spans.nr_sums, 0);
+	assert_int_equal(excerpt->spans.nr_slow, 0);
+	profile_free(excerpt);
+	profile_free(profile);
+	history_free(history);
+}
+
+TEST(recorder_history, timed_calls_are_bounded)
+{
+	struct history *history = history_new(12 * SECOND, 10000);
+	struct profile *profile = timing();
+	struct history_span all = {0, 1000 * SECOND, 2000 * SECOND};
+	struct profile *excerpt;
+
+	for (uint64_t s = 1; s < 1000; s++) {
+		sampled(history, profile, 0, s * SECOND, 1);
+		timed(history, profile, s * SECOND, 100);
+	}
+	excerpt = history_excerpt(history, profile, &all);
+	assert_in_range(excerpt->spans.nr_slow, 5, 14);
+	assert_in_range(excerpt->spans.nr_sums, 5, 14);
+	profile_free(excerpt);
+	profile_free(profile);
+	history_free(history);
+}
+
+TEST(recorder_history, the_longest_call_is_taken_once)
+{
+	struct history *history = history_new(12 * SECOND, UINT64_MAX);
+	struct profile *profile = timing();
+	struct long_call call = {0};
+
+	assert_false(history_take_longest(history, 0, &call));
+	timed(history, profile, 2 * SECOND, 100);
+	timed(history, profile, 3 * SECOND, 300);
+	timed(history, profile, 4 * SECOND, 200);
+	assert_false(history_take_longest(history, 1, &call));
+	assert_true(history_take_longest(history, 0, &call));
+	assert_int_equal(call.length_ns, 300);
+	assert_int_equal(call.end_ns, 3 * SECOND);
+	assert_false(history_take_longest(history, 0, &call));
+	timed(history, profile, 5 * SECOND, 10);
+	assert_true(history_take_longest(history, 0, &call));
+	assert_int_equal(call.length_ns, 10);
 	profile_free(profile);
 	history_free(history);
 }
