@@ -96,6 +96,26 @@ static void set_spans(const struct counting *counting, struct prober_options *ma
 	}
 }
 
+int counting_await_slow(struct counting *counting, const char *function, uint64_t length_ns,
+			uint32_t *number, struct err *err)
+{
+	for (uint32_t i = 0; counting && i < ARRAY_SIZE(counting->spans); i++) {
+		const struct span_limit *limit = &counting->spans[i];
+
+		if (!limit->function || strcmp(limit->function, function) != 0)
+			continue;
+		if (limit->least_ns > length_ns)
+			return err_set(err, ERR_INVALID,
+				       "--spans '%s>TIME' leaves out calls that are to trigger",
+				       function);
+		prober_await_slow(counting->prober, i, length_ns);
+		*number = i;
+		return 0;
+	}
+	return err_set(err, ERR_INVALID, "calls of '%s' are not timed: it needs --spans '%s'",
+		       function, function);
+}
+
 static int add_all(struct naming *naming, const struct count_options *options, struct err *err)
 {
 	int status = 0;

@@ -122,6 +122,14 @@ struct prober *counting_prober(struct counting *counting);
 struct kept_files *counting_kept_files(struct counting *counting);
 
 /*
+ * Have the calls that take as long recorded of a function, or pair, of --spans. *number is its
+ * profile_span.number. ERR_INVALID: there is none with this name, or its slow calls are longer
+ * ones. To be called before any process is counted in. `counting` may be NULL.
+ */
+int counting_await_slow(struct counting *counting, const char *function, uint64_t length_ns,
+			uint32_t *number, struct err *err);
+
+/*
  * Begin to count in running processes. A descendant that cannot be counted in is left out, with a
  * warning unless it has just ended. Fails with ERR_NOT_FOUND, and a similar name, if no wanted
  * function was found, and as prober_attach() does. A failure changes no process.

@@ -74,8 +74,8 @@ const struct option_row record_option_rows[] = {
 	 .offset = AT(keep.triggers),
 	 .help = "write it upon exit, crash, gone (of --unit), 'cpu>PCT%/TIME', 'rss>SIZE', "
 		 "'stall>TIME', "
-		 "'runq>PCT%/TIME' or 'mark:NAME>TIME', in quotes; repeatable (always: SIGUSR2, "
-		 "'profc ctl DIR dump', and 'dump LABEL' of --control)"},
+		 "'runq>PCT%/TIME', 'span:FUNC>TIME' or 'mark:NAME>TIME', in quotes; repeatable "
+		 "(always: SIGUSR2, 'profc ctl DIR dump', and 'dump LABEL' of --control)"},
 	{.type = OPTION_UINT,
 	 .name = "limit",
 	 .argument = "N",
@@ -228,6 +228,7 @@ int record_options_check_lasting(const struct record_options *options, const cha
 				 struct err *err)
 {
 	const struct count_options *count = &options->count;
+	bool pushes = strcmp(with, "--every") == 0;
 	const struct {
 		bool is_given;
 		const char *option, *hint;
@@ -239,8 +240,8 @@ int record_options_check_lasting(const struct record_options *options, const cha
 		{count->reachable, "--reachable",
 		 "it searches memory at the end of a recording: profc attach --mem --reachable "
 		 "-d 1m, when it has grown"},
-		{count->spans.nr, "--spans",
-		 "the times of calls cover a whole recording: profc attach --spans FUNC -d 1m"},
+		{count->spans.nr && pushes, "--spans",
+		 "what is pushed has no times of calls: files of --keep have them"},
 		{options->agent && count_options_have_memory(count), "--agent and --mem at once",
 		 "memory of long ago is forgotten, of which an agent would still be told; either "
 		 "of them goes"},

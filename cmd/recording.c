@@ -827,7 +827,8 @@ static int check_and_record(const struct command *self, struct recording *record
 		     &recording->keep, &err) < 0 ||
 	    counting_new(&options->count,
 			 symbol_options_of(&options->symbols, &recording->ending.listener.asked),
-			 !options->no_symbols, &counting, &err) < 0)
+			 !options->no_symbols, &counting, &err) < 0 ||
+	    keep_await_calls(recording->keep, counting, &err) < 0)
 		status = usage_error(self, &err);
 	else
 		status = record(recording, &recorded, counting);

@@ -23,8 +23,10 @@
 #include "cmd/resolve_progress.h"
 #include "cmd/save_profile.h"
 #include "cmd/service_notify.h"
+#include "patch/span.h"
 #include "profile/profile.h"
 #include "recorder/history.h"
+#include "recorder/kept_spans.h"
 #include "recorder/observe.h"
 #include "recorder/trigger.h"
 #include "sampler/sampler.h"
@@ -232,6 +234,23 @@ void keep_free(struct keep *keep)
 	free(keep);
 }
 
+int keep_await_calls(struct keep *keep, struct counting *counting, struct err *err)
+{
+	for (size_t i = 0; keep && i < keep->triggers.nr; i++) {
+		struct trigger *trigger = &keep->triggers.rows[i];
+		int status = 0;
+
+		if (trigger->kind == TRIGGER_SPAN)
+			status = counting_await_slow(counting, trigger->name, trigger->span_ns,
+						     &trigger->number, err);
+		if (status < 0) {
+			err_prefix(err, "--trigger");
+			return status;
+		}
+	}
+	return 0;
+}
+
 /* A block takes its row, a place in a table that is 5/8 full or less, and some room to grow. */
 #define BYTES_OF_BLOCK (2 * sizeof(struct profile_allocation) + 64)
 
@@ -346,6 +365,7 @@ void keep_continue(struct keep *keep, struct profile *profile, uint64_t nr_elaps
 {
 	history_look(keep->history, profile); /* the samples since the last flush */
 	profile_drop_samples(profile);
+	profile_drop_calls(profile);
 	history_continue(keep->history, profile, nr_elapsed_ns,
 			 most_table_bytes(keep) + max_bytes_of(keep->options));
 	atomic_fetch_add(&keep->nr_begun_again, 1);
@@ -492,8 +512,9 @@ static void prepare(struct keep *keep, const char *text, const char *word, uint6
 	};
 }
 
-/* False: it is suppressed. */
-static bool fire(struct keep *keep, struct sampler *sampler, const char *text, const char *word)
+/* False: it is suppressed. at_ns is as in struct keep_dump. */
+static bool fire_at(struct keep *keep, struct sampler *sampler, const char *text, const char *word,
+		    uint64_t at_ns)
 {
 	cleanup_free char *mark = xasprintf(PROFILE_TRIGGER_MARK "%s", text);
 	uint64_t now_ns = clock_monotonic_ns();
@@ -504,9 +525,14 @@ static bool fire(struct keep *keep, struct sampler *sampler, const char *text, c
 		return false;
 	}
 	sampler_mark(sampler, mark);
-	prepare(keep, text, word, elapsed_ns(keep, sampler));
+	prepare(keep, text, word, at_ns);
 	keep->gap.end_ns = now_ns + max_u64(keep->options->keep.span_ns / 2, AFTER_NS);
 	return true;
+}
+
+static bool fire(struct keep *keep, struct sampler *sampler, const char *text, const char *word)
+{
+	return fire_at(keep, sampler, text, word, elapsed_ns(keep, sampler));
 }
 
 bool keep_awaits_core(const struct keep *keep)
@@ -529,6 +555,21 @@ void keep_core(struct keep *keep, struct sampler *sampler)
 				      : "while its core was written");
 	free(keep->crash.text);
 	keep->crash.text = fire(keep, sampler, text, word) ? NULL : xstrdup(text);
+}
+
+/* Several triggers may be of one function. */
+static void note_calls(struct keep *keep, uint32_t number)
+{
+	struct long_call call;
+
+	if (!history_take_longest(keep->history, number, &call))
+		return;
+	for (size_t i = 0; i < keep->triggers.nr; i++) {
+		struct trigger *trigger = &keep->triggers.rows[i];
+
+		if (trigger->kind == TRIGGER_SPAN && trigger->number == number)
+			trigger_note_call(trigger, call.length_ns, call.end_ns);
+	}
 }
 
 static void take_reading(struct keep *keep)
@@ -587,8 +628,11 @@ void keep_look(struct keep *keep, struct sampler *sampler)
 		take_reading(keep);
 		keep->reading_due_ns = now_ns + triggers_period_ns(&keep->triggers);
 	}
+	for (uint32_t i = 0; i < PATCH_SPANS_MAX; i++)
+		note_calls(keep, i);
 	while ((trigger = triggers_next(&keep->triggers, now_ns)))
-		fire(keep, sampler, trigger->text, trigger_name(trigger->kind));
+		fire_at(keep, sampler, trigger->text, trigger_name(trigger->kind),
+			trigger->kind == TRIGGER_SPAN ? trigger->at_ns : elapsed_ns(keep, sampler));
 	if (!keep->pending.text || now_ns < keep->pending.due_ns)
 		return;
 	if (keep->pending.has_sleeps) {
@@ -755,6 +799,26 @@ static void crash_at_end(struct keep *keep, struct profile *profile)
 	}
 }
 
+/* Those that ended after the last look. */
+static void calls_at_end(struct keep *keep, struct profile *profile)
+{
+	const struct trigger *trigger;
+	uint64_t now_ns = clock_monotonic_ns();
+
+	for (uint32_t i = 0; i < PATCH_SPANS_MAX; i++)
+		note_calls(keep, i);
+	while ((trigger = triggers_next(&keep->triggers, now_ns))) {
+		if (trigger->kind != TRIGGER_SPAN)
+			continue;
+		if (now_ns < keep->gap.end_ns) {
+			atomic_fetch_add(&keep->nr_suppressed, 1);
+			continue;
+		}
+		trigger_at_end(keep, profile, trigger->text, TRIGGER_SPAN);
+		keep->gap.end_ns = UINT64_MAX;
+	}
+}
+
 static void say_sum(const struct keep *keep)
 {
 	unsigned int nr = atomic_load(&keep->nr_written);
@@ -780,8 +844,11 @@ bool keep_finish(struct keep *keep, struct profile *profile)
 	recording_writer_wait(keep->writer);
 	keep_collect(keep, profile); /* the samples since the last flush */
 	profile_drop_samples(profile);
+	profile_drop_calls(profile);
 	if (keep->pending.text)
 		write_at_end(keep, profile);
+	if (triggers_find(&keep->triggers, TRIGGER_SPAN))
+		calls_at_end(keep, profile);
 	if (triggers_find(&keep->triggers, TRIGGER_CRASH))
 		crash_at_end(keep, profile);
 	if (triggers_find(&keep->triggers, TRIGGER_EXIT))

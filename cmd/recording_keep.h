@@ -29,6 +29,10 @@ int keep_new(const struct record_options *options, const char *command, struct k
 	     struct err *err);
 void keep_free(struct keep *keep);
 /*
+ * Have the calls recorded that are triggers. ERR_INVALID: they are not timed. Both may be NULL.
+ */
+int keep_await_calls(struct keep *keep, struct counting *counting, struct err *err);
+/*
  * Make the directory, if it is not there, the socket of 'profc ctl' in it, and the way to push,
  * while profc has one thread.
  */

@@ -31,6 +31,15 @@ static uint64_t span_of(const char *trigger)
 	return before && duration_parse(before + 1, &span_ns, NULL) == 0 ? span_ns : 0;
 }
 
+/* A call that took long has been beside others all the time. */
+static void append_slow(struct buf *out, const char *limit, const char *input)
+{
+	buf_append_str(out, "profc report -i ");
+	escape_shell(out, profile_path_or_default(input));
+	buf_append_str(out, " --slow ");
+	escape_shell(out, limit);
+}
+
 bool trigger_hint_append(struct buf *out, const struct profile *profile, const char *input)
 {
 	const char *trigger = profile_trigger(profile);
@@ -39,6 +48,10 @@ bool trigger_hint_append(struct buf *out, const struct profile *profile, const c
 
 	if (!trigger || strcmp(trigger, "exit") == 0)
 		return false;
+	if (is_of(trigger, "span:")) {
+		append_slow(out, trigger + strlen("span:"), input);
+		return true;
+	}
 	around_ns = max_u64(AROUND_NS, span_of(trigger));
 	if (profile_counter(profile, "trigger_ns") < around_ns + around_ns / 2)
 		return false;

@@ -9,8 +9,8 @@ struct profile;
 
 /*
  * Append the command that compares the time at the trigger of a flight recorder with the time
- * before. False, and nothing appended: the profile does not have both. `input` is the file or
- * directory as it was given, or NULL.
+ * before, or slow calls with others where one of them was the trigger. False, and nothing appended:
+ * the profile does not have both. `input` is the file or directory as it was given, or NULL.
  */
 bool trigger_hint_append(struct buf *out, const struct profile *profile, const char *input);
 /* Print it as a hint, if there is one. */

@@ -18,13 +18,13 @@ enum trigger_form {
 	FORM_SHARE, /* >PCT%/TIME */
 	FORM_SIZE,  /* >SIZE */
 	FORM_SPAN,  /* >TIME */
-	FORM_PHASE, /* :NAME>TIME */
+	FORM_PHASE, /* :NAME>TIME, also of a call */
 };
 
 typedef bool trigger_test(const struct triggers *triggers, const struct trigger *trigger,
 			  uint64_t now_ns);
 
-static trigger_test has_cpu, has_rss, is_stalled, has_runq, is_long_phase;
+static trigger_test has_cpu, has_rss, is_stalled, has_runq, is_long_phase, has_long_call;
 
 static const struct {
 	const char *name, *syntax, *example; /* NULL: it has the name alone */
@@ -41,6 +41,8 @@ static const struct {
 	[TRIGGER_RUNQ] = {"runq", "runq>PCT%/TIME", "runq>50%/5s", FORM_SHARE, has_runq, true},
 	[TRIGGER_MARK] = {"mark", "mark:NAME>TIME", "mark:sorting>200ms", FORM_PHASE, is_long_phase,
 			  false},
+	[TRIGGER_SPAN] = {"span", "span:FUNC>TIME", "span:handle_request>200ms", FORM_PHASE,
+			  has_long_call, false},
 	[TRIGGER_CRASH] = {"crash", "crash", NULL, FORM_NOTHING, NULL, false},
 	[TRIGGER_GONE] = {"gone", "gone", NULL, FORM_NOTHING, NULL, false},
 };
@@ -122,8 +124,24 @@ static bool is_stalled(const struct triggers *triggers, const struct trigger *tr
 static bool is_long_phase(const struct triggers *triggers, const struct trigger *trigger,
 			  uint64_t now_ns)
 {
-	return triggers->phase && strcmp(triggers->phase, trigger->mark) == 0 &&
+	return triggers->phase && strcmp(triggers->phase, trigger->name) == 0 &&
 	       now_ns >= triggers->phase_from_ns + trigger->span_ns;
+}
+
+/* Each call is one of its own. */
+static bool has_long_call(const struct triggers *triggers, const struct trigger *trigger,
+			  uint64_t now_ns)
+{
+	(void)triggers;
+	(void)now_ns;
+	return trigger->call_ns >= trigger->span_ns;
+}
+
+void trigger_note_call(struct trigger *trigger, uint64_t length_ns, uint64_t at_ns)
+{
+	trigger->call_ns = length_ns;
+	trigger->at_ns = at_ns;
+	trigger->holds = false;
 }
 
 const struct trigger *triggers_next(struct triggers *triggers, uint64_t now_ns)
@@ -228,7 +246,7 @@ uint64_t triggers_due_ns(const struct triggers *triggers)
 		const struct trigger *trigger = &triggers->rows[i];
 
 		if (trigger->kind == TRIGGER_MARK && !trigger->holds && triggers->phase &&
-		    strcmp(triggers->phase, trigger->mark) == 0)
+		    strcmp(triggers->phase, trigger->name) == 0)
 			due_ns = min_u64(due_ns, triggers->phase_from_ns + trigger->span_ns);
 	}
 	return due_ns;
@@ -273,7 +291,7 @@ static int parse_span(struct trigger *trigger, const char *text, struct err *err
 {
 	if (duration_parse(text, &trigger->span_ns, NULL) < 0 || !trigger->span_ns)
 		return refuse(trigger, "its time must be one such as 5s or 200ms", err);
-	if (trigger->kind == TRIGGER_MARK)
+	if (kinds[trigger->kind].form == FORM_PHASE)
 		return 0;
 	if (trigger->span_ns < WINDOW_NS_MIN || trigger->span_ns > WINDOW_NS_MAX)
 		return refuse(trigger, "its time must be from 1s to 10m", err);
@@ -301,14 +319,17 @@ static int parse_size(struct trigger *trigger, const char *text, struct err *err
 	return 0;
 }
 
-/* The name of a mark may have any character; the last '>' ends it. */
+/* A name may have any character; the last '>' ends it. */
 static int parse_phase(struct trigger *trigger, const char *text, struct err *err)
 {
 	const char *over = strrchr(text, '>');
 
 	if (*text != ':' || !over || over == text + 1)
-		return refuse(trigger, "it must name a mark and a time", err);
-	trigger->mark = xstrndup(text + 1, (size_t)(over - text - 1));
+		return refuse(trigger,
+			      trigger->kind == TRIGGER_SPAN ? "it must name a function and a time"
+							    : "it must name a mark and a time",
+			      err);
+	trigger->name = xstrndup(text + 1, (size_t)(over - text - 1));
 	return parse_span(trigger, over + 1, err);
 }
 
@@ -331,7 +352,7 @@ static int parse_rest(struct trigger *trigger, const char *rest, struct err *err
 static void trigger_release(struct trigger *trigger)
 {
 	free(trigger->text);
-	free(trigger->mark);
+	free(trigger->name);
 }
 
 /* TRIGGER_KIND_COUNT: there is no such name. */

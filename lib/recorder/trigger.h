@@ -19,6 +19,7 @@ enum trigger_kind {
 	TRIGGER_STALL,
 	TRIGGER_RUNQ,
 	TRIGGER_MARK,
+	TRIGGER_SPAN,  /* a call of a function that is timed took long */
 	TRIGGER_CRASH, /* a core is written, or the command dies of such a signal */
 	TRIGGER_GONE,  /* no process of --unit or --comm is left */
 	TRIGGER_KIND_COUNT,
@@ -27,10 +28,13 @@ enum trigger_kind {
 struct trigger {
 	enum trigger_kind kind;
 	char *text;	  /* as it was given; owned */
-	char *mark;	  /* TRIGGER_MARK: the text that begins the phase; owned */
+	char *name;	  /* MARK: the text that begins the phase; SPAN: the function; owned */
 	double threshold; /* a share, or bytes; not to be exceeded */
-	uint64_t span_ns; /* of a share, a stall or a phase */
+	uint64_t span_ns; /* of a share, a stall, a phase or a call */
 	bool holds;	  /* as of the last evaluation */
+	uint32_t number;  /* SPAN: profile_span.number; set by the caller */
+	uint64_t call_ns; /* likewise, of the last call that was noted: its length, */
+	uint64_t at_ns;	  /* and its end by any clock */
 };
 
 /* All processes of the recording at one moment. Sums count from any moment on. */
@@ -73,6 +77,8 @@ uint64_t triggers_period_ns(const struct triggers *triggers);
 void triggers_note_reading(struct triggers *triggers, const struct trigger_reading *reading);
 /* A mark: the phase that it names begins, and the one before is over. */
 void triggers_note_mark(struct triggers *triggers, const char *text, uint64_t time_ns);
+/* TRIGGER_SPAN: one of its calls has ended, whatever its length. */
+void trigger_note_call(struct trigger *trigger, uint64_t length_ns, uint64_t at_ns);
 /* When a phase will have taken too long, if no mark ends it; UINT64_MAX: none is awaited. */
 uint64_t triggers_due_ns(const struct triggers *triggers);
 

@@ -517,7 +517,6 @@ class Options(LiveCase):
             (["--keep", "60s", "--mem=all"], "--keep cannot be combined with --mem=all"),
             (["--keep", "60s", "--mem", "--reachable"], "--keep cannot be combined with --reachable"),
             (["--keep", "60s", "--mem", "--no-cpu"], "--keep cannot be combined with --no-cpu"),
-            (["--keep", "60s", "--spans", "main"], "--keep cannot be combined with --spans"),
             (["--keep", "60s", "--html"], "--keep cannot be combined with --html"),
             (["--keep", "60s", "--mem", "--agent", "cat"], "be combined with --agent and --mem"),
             (["--keep", "60s", "--max-size", "1M"], "--keep cannot be combined with --max-size"),

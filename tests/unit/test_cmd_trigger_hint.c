@@ -41,6 +41,8 @@ TEST(trigger_hint, compares_the_time_at_the_trigger_with_the_time_before)
 		{"runq>50%/5s", 60, "profc diff dumps/ --time -60s..-10s -- -10s.. -m runq"},
 		{"stall>2s", 60, "profc diff dumps/ --time -60s..-10s -- -10s.. -m blocked"},
 		{"control slow", 60, "profc diff dumps/ --time -60s..-10s -- -10s.."},
+		{"span:f<int>>200ms", 60, "profc report -i dumps/ --slow 'f<int>>200ms'"},
+		{"span:begin:end>1s", 2, "profc report -i dumps/ --slow 'begin:end>1s'"},
 		/* There is not enough before. */
 		{"cpu>180%/5s", 14, ""},
 		{"cpu>180%/1m", 60, ""},

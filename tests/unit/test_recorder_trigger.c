@@ -39,7 +39,7 @@ TEST(recorder_trigger, triggers_are_parsed)
 		enum trigger_kind kind;
 		double threshold;
 		uint64_t span_ns;
-		const char *mark;
+		const char *name;
 	} good[] = {
 		{"signal", TRIGGER_SIGNAL, 0, 0, NULL},
 		{"control", TRIGGER_CONTROL, 0, 0, NULL},
@@ -54,6 +54,9 @@ TEST(recorder_trigger, triggers_are_parsed)
 		{"runq>50%/5", TRIGGER_RUNQ, 0.5, 5 * NS_PER_SEC, NULL},
 		{"mark:sort it>200ms", TRIGGER_MARK, 0, 200 * NS_PER_MS, "sort it"},
 		{"mark:a>b:c>1us", TRIGGER_MARK, 0, NS_PER_US, "a>b:c"},
+		{"span:A::f(std::vector<int>)>1us", TRIGGER_SPAN, 0, NS_PER_US,
+		 "A::f(std::vector<int>)"},
+		{"span:begin:end>2m", TRIGGER_SPAN, 0, 120 * NS_PER_SEC, "begin:end"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
@@ -64,8 +67,8 @@ TEST(recorder_trigger, triggers_are_parsed)
 		assert_string_equal(trigger->text, good[i].text);
 		assert_true(trigger->threshold == good[i].threshold);
 		assert_int_equal(trigger->span_ns, good[i].span_ns);
-		if (good[i].mark)
-			assert_string_equal(trigger->mark, good[i].mark);
+		if (good[i].name)
+			assert_string_equal(trigger->name, good[i].name);
 		triggers_release(&triggers);
 	}
 }
@@ -111,6 +114,9 @@ TEST(recorder_trigger, other_texts_are_refused_with_the_form_that_is_right)
 		{"mark:a", "mark:NAME>TIME"},
 		{"mark:a>", "mark:NAME>TIME"},
 		{"mark:a>0", "mark:NAME>TIME"},
+		{"span:f", "span:FUNC>TIME"},
+		{"span>200ms", "--trigger 'span:handle_request>200ms'"},
+		{"span:f>p99", "span:FUNC>TIME"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
@@ -240,6 +246,26 @@ TEST(recorder_trigger, a_phase_fires_when_it_has_taken_too_long_and_no_mark_came
 	assert_true(triggers_due_ns(&triggers) == UINT64_MAX);
 	triggers_note_mark(&triggers, "sort", 2 * NS_PER_SEC);
 	assert_non_null(triggers_next(&triggers, 3 * NS_PER_SEC));
+	triggers_release(&triggers);
+}
+
+TEST(recorder_trigger, each_call_that_took_as_long_fires_once)
+{
+	struct triggers triggers = made("span:f>200ms");
+	struct trigger *trigger = &triggers.rows[0];
+
+	assert_null(triggers_next(&triggers, 0));
+	trigger_note_call(trigger, 199 * NS_PER_MS, NS_PER_SEC);
+	assert_null(triggers_next(&triggers, 2 * NS_PER_SEC));
+	trigger_note_call(trigger, 200 * NS_PER_MS, 3 * NS_PER_SEC);
+	assert_ptr_equal(triggers_next(&triggers, 4 * NS_PER_SEC), trigger);
+	assert_int_equal(trigger->at_ns, 3 * NS_PER_SEC);
+	assert_null(triggers_next(&triggers, 5 * NS_PER_SEC));
+	trigger_note_call(trigger, NS_PER_SEC, 5 * NS_PER_SEC);
+	assert_non_null(triggers_next(&triggers, 6 * NS_PER_SEC));
+	trigger_note_call(trigger, 1, 7 * NS_PER_SEC);
+	assert_null(triggers_next(&triggers, 8 * NS_PER_SEC));
+	assert_false(triggers_need_readings(&triggers));
 	triggers_release(&triggers);
 }
 
