@@ -6,8 +6,9 @@
  *
  *	counted_leaf THREADS CALLS STRETCHES
  *
- * Built with -DBY_GOT the call goes through a word of the GOT, as with -fno-plt into a library; with
- * -DLONG leaf() takes some ten times as long.
+ * Built with -DBY_GOT the call goes through a word of the GOT, as with -fno-plt into a library;
+ *with -DLONG leaf() takes some ten times as long. With -DBY_HAND each call is timed by
+ *clock_gettime(), and a histogram has its length.
  */
 #include <pthread.h>
 
@@ -32,15 +33,37 @@ static pthread_barrier_t all_there;
 #ifdef BY_GOT
 __attribute__((noplt))
 #endif
-NOINLINE uint64_t leaf(uint64_t x);
+NOINLINE uint64_t
+leaf(uint64_t x);
+
+#ifdef BY_HAND
+static __thread uint64_t lengths[64 * 8], total_ns;
+
+/* Eight for each doubling. */
+NOT_COUNTED ALWAYS_INLINE void note_length(uint64_t ns)
+{
+	unsigned int power = 63 - (unsigned int)__builtin_clzll(ns | 8);
+
+	lengths[(power - 3) * 8 + (unsigned int)(ns >> (power - 3))]++;
+	total_ns += ns;
+}
+#endif
 
 /* Nothing else is called here, so that a profiler may count all calls of this function. */
 NOT_COUNTED NOINLINE uint64_t call_leaf(uint64_t calls)
 {
 	uint64_t x = 1;
 
-	for (uint64_t i = 0; i < calls; i++)
+	for (uint64_t i = 0; i < calls; i++) {
+#ifdef BY_HAND
+		uint64_t began_ns = monotonic_ns();
+
 		x = leaf(x);
+		note_length(monotonic_ns() - began_ns);
+#else
+		x = leaf(x);
+#endif
+	}
 	return x;
 }
 
