@@ -2,14 +2,20 @@
 // The axis of time, with round numbers, and marks with their text below it.
 const AXIS_PX = 16, MARK_PX = 15, TICK_PX = 96;
 
+// Multiples of minutes where times are in minutes.
+const CLOCK_STEPS = [10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400];
+
 function niceStep(least) {
+	const clock = isLong() && least > 5e9 ? CLOCK_STEPS.find((step) => step * 1e9 >= least) : 0;
+	if (clock)
+		return clock * 1e9;
 	const power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
 	return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= least);
 }
 
 function axisText(ns, step) {
 	const digits = Math.max(0, Math.min(9, Math.ceil(9 - Math.log10(step))));
-	return (ns / 1e9).toFixed(digits) + " s";
+	return isLong() ? clockText(ns, digits) : (ns / 1e9).toFixed(digits) + " s";
 }
 
 // As much of a text as there is room for, with an ellipsis; "" where not even that fits.

@@ -252,7 +252,7 @@ class TimeChart extends Sheet {
 
 	describe(box) {
 		const row = functions[box.label], time = [timeText(box.to - box.from) + "   at " +
-			secondsText(Math.round(box.from / 1000) * 1000) + " s" + (box.blocked ? "   blocked" : ""), "numbers"];
+			momentText(Math.round(box.from / 1000) * 1000) + momentUnit() + (box.blocked ? "   blocked" : ""), "numbers"];
 		if (!row)
 			return [time, ...describeHolderAt(this.side, this.holders.get(box.label), box.path[box.depth - 1], box.from, box.to)];
 		const holder = box.path[box.depth + 1], object = waitOf(box.label);

@@ -79,6 +79,50 @@ function secondsText(ns) {
 	return (ns / 1e9).toFixed(6).replace(/\.?0+$/, "");
 }
 
+// From so long a recording on, moments are in hours, minutes and seconds.
+const LONG_NS = 600e9;
+
+function isLong() {
+	return sides.some((side) => side.data.toNs >= LONG_NS);
+}
+
+// "1:02:03.4", below an hour "2:03.4".
+function clockText(ns, digits) {
+	const unit = 10 ** digits, all = Math.round(ns / 1e9 * unit), seconds = all / unit % 60;
+	const minutes = Math.floor(all / unit / 60), two = (value) => String(value).padStart(2, "0");
+	const whole = minutes < 60 ? String(minutes) : Math.floor(minutes / 60) + ":" + two(minutes % 60);
+	return whole + ":" + (seconds < 10 ? "0" : "") + seconds.toFixed(digits);
+}
+
+function clockTextShort(ns) {
+	return clockText(ns, 6).replace(/\.?0+$/, "");
+}
+
+// A moment of the recording, as it can be typed in again.
+function momentText(ns) {
+	return isLong() ? clockTextShort(ns) : secondsText(ns);
+}
+
+function momentUnit() {
+	return isLong() ? "" : " s";
+}
+
+// In seconds: "1.25" or "1:02:03.5"; NaN: neither.
+function secondsOf(text) {
+	const parts = text.split(":").map((part) => part.trim() === "" ? NaN : Number(part));
+	return parts.length > 3 ? NaN : parts.reduce((sum, part) => sum * 60 + part, 0);
+}
+
+function lengthText(ns) {
+	return ns >= LONG_NS ? clockText(ns, 0) : timeText(ns);
+}
+
+// The time of day of a moment, or "": it is not known, or of no interest.
+function dayTimeText(side, ns) {
+	const {startMs} = side.data;
+	return startMs && isLong() ? new Date(startMs + ns / 1e6).toISOString().slice(11, 19) + " UTC" : "";
+}
+
 function baseName(path) {
 	return path.slice(path.lastIndexOf("/") + 1);
 }

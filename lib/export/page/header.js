@@ -16,7 +16,7 @@ function samplesText(side) {
 function aboutSide(side) {
 	const data = side.data;
 	return [
-		data.host, dateText(data.startMs), timeText(data.durationNs) + (data.attached ? ", attached" : ""),
+		data.host, dateText(data.startMs), lengthText(data.durationNs) + (data.attached ? ", attached" : ""),
 		samplesText(side), side.blocks ? countText(side.data.recordedBlocks) + " recorded blocks" : "",
 		data.within ? "within " + data.within : "", data.filtered ? "filtered" : "",
 		data.complete ? "" : "the recording did not finish",

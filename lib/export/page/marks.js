@@ -36,7 +36,7 @@ class MarkMenu {
 	fill(choice, none) {
 		choice.append(new Option(none, ""));
 		this.side.data.marks.forEach(([time, text], i) =>
-			choice.append(new Option(text + " (" + secondsText(Math.round(time / 1e6) * 1e6) + " s)", i)));
+			choice.append(new Option(text + " (" + momentText(Math.round(time / 1e6) * 1e6) + momentUnit() + ")", i)));
 		const other = new Option("another time", "other");
 		other.hidden = true;
 		choice.append(other);
@@ -71,7 +71,7 @@ class MarkMenu {
 		const name = element("th");
 		name.scope = "row";
 		name.append(button);
-		row.append(name, cell(timeText(phase.from)), cell(timeText(phase.to - phase.from)),
+		row.append(name, cell(lengthText(phase.from)), cell(lengthText(phase.to - phase.from)),
 			...(state.metric === "calls" ? [] : [cell(amountText(state.metric, sum.weight)), cell(shareText(sum, whole) + "%")]));
 		return row;
 	}

@@ -294,7 +294,7 @@ class Tracks {
 	}
 
 	hover(event) {
-		const time = this.timeAt(event.clientX), lines = [[secondsText(Math.round(time / 1000) * 1000) + " s", "numbers"]];
+		const time = this.timeAt(event.clientX), lines = [[this.momentText(time), "numbers"]];
 		const row = this.rowOf(event.target);
 		if (row)
 			lines.push(...this.describe(row, Math.floor(event.clientX - this.canvasBox().left), time));
@@ -306,9 +306,14 @@ class Tracks {
 		showTip(lines, event.clientX, event.clientY);
 	}
 
+	momentText(time) {
+		const day = dayTimeText(this.side, time);
+		return momentText(Math.round(time / 1000) * 1000) + momentUnit() + (day ? "   " + day : "");
+	}
+
 	showRange(from, to) {
 		const box = this.canvasBox(), outer = this.host.getBoundingClientRect(), all = this.to - this.from;
-		const length = from === null ? "" : timeText(to - from);
+		const length = from === null ? "" : lengthText(to - from);
 		this.range.hidden = from === null;
 		byId("length").textContent = length && "= " + length;
 		if (from === null)
@@ -327,8 +332,8 @@ class Tracks {
 		this.draw();
 		if (this.marks)
 			this.marks.update();
-		byId("from").value = state.from === null ? "" : secondsText(state.from);
-		byId("to").value = state.to === null ? "" : secondsText(state.to);
+		byId("from").value = state.from === null ? "" : momentText(state.from);
+		byId("to").value = state.to === null ? "" : momentText(state.to);
 		sayRange("");
 		byId("all-time").hidden = state.from === null;
 		byId("all-threads").hidden = !state.threads;
@@ -356,13 +361,14 @@ function makeTracks() {
 	const tracks = new Tracks();
 	const typed = () => {
 		const [from, to] = ["from", "to"].map((id) => byId(id).value.trim());
-		const start = from === "" ? tracks.from : Number(from) * 1e9, end = to === "" ? tracks.to : Number(to) * 1e9;
+		const start = from === "" ? tracks.from : secondsOf(from) * 1e9, end = to === "" ? tracks.to : secondsOf(to) * 1e9;
 		if (start < end)
 			tracks.choose(...(from === "" && to === "" ? [null, null] : [start, end]));
 		else
-			sayRange(Number.isNaN(start) || Number.isNaN(end) ? "times are seconds, such as 1.25" :
+			sayRange(Number.isNaN(start) || Number.isNaN(end) ? "times are seconds, such as 1.25, or 1:02:03" :
 				"\u201cfrom\u201d must be before \u201cto\u201d");
 	};
+	byId("to-unit").hidden = isLong();
 	byId("from").addEventListener("change", typed);
 	byId("to").addEventListener("change", typed);
 	tracks.list.listen();
