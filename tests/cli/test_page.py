@@ -134,7 +134,7 @@ class Views(InBrowser):
         shown = self.page.run("[...document.querySelectorAll('#threads .track-name')].map("
                               "(label) => [...label.querySelectorAll('span')].map((span) => span.innerText))")
         scale = {"s": 1e9, "ms": 1e6}
-        cpu_ns = {name: float(text.split()[0]) * scale[text.split()[1]] for name, text in shown}
+        cpu_ns = {name: float(text.split()[0]) * scale[text.split()[1]] for name, text, _ in shown}
         self.assertEqual(sorted(cpu_ns), sorted(row["name"] for row in threads))
         for row in threads:
             self.assertAlmostEqual(cpu_ns[row["name"]], row["self_ns"], delta=1e6)

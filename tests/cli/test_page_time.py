@@ -88,6 +88,20 @@ class Axis(OfProcesses):
         self.assertLess(nr, 9)
 
 
+class MostOfThreads(OfProcesses):
+    def setUp(self):
+        super().setUp()
+        if not self.why_not:
+            self.show_all_rows()
+
+    def test_is_beside_their_names(self):
+        rows = self.list_of("[Boolean(at.querySelector('.fold')), at.querySelector('.most').innerText]", "#threads .track")
+        for is_process, text in rows:
+            self.assertRegex(text, r"^[0-9.]+$" if is_process else r"^\d+%$")
+            self.assertLessEqual(float(text.rstrip("%")), 9 if is_process else 100)
+        self.assertIn("100%", [text for _, text in rows])  # spin_leaf was never off its CPU for long
+
+
 class Range(OfProcesses):
     def test_has_its_length_while_and_after_dragging(self):
         left, top, width, height = self.page.box("#summary canvas")

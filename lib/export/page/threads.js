@@ -176,6 +176,24 @@ class ThreadList {
 		}
 		for (const row of rows)
 			this.tracks.drawRow(row, TRACK_PX, (width) => row.rows ? this.sumRows(row.rows, width) : this.sumThread(row, width));
+		rows.forEach((row) => this.sayMost(row));
+	}
+
+	// The full height of the track of a process, which is that of its busiest moment; how busy a thread was at most.
+	sayMost(row) {
+		if (!row.sumsAt || row.most.of === row.sumsAt)
+			return;
+		const {cpu, most} = row.sumsAt.sums, per = (this.tracks.to - this.tracks.from) / row.sumsAt.width;
+		const percent = Math.min(100, 100 * cpu.reduce((all, one) => Math.max(all, one), 0) / per);
+		row.most.of = row.sumsAt;
+		row.most.span.textContent = row.rows ? (most / per).toFixed(1) : percent.toFixed(0) + "%";
+		row.most.span.title = row.rows ? "full height: " + row.most.span.textContent + " threads that run or wait for a CPU" :
+			"at most so much of a pixel on a CPU; full height is all of the time";
+	}
+
+	// Above the columns of names.
+	heads() {
+		return [element("span", "name"), element("span", "dim", "CPU"), element("span", "dim most", "up to")];
 	}
 
 	placeLine(row) {
@@ -197,9 +215,10 @@ class ThreadList {
 	makeLine(row) {
 		const line = element("div", "track"), label = element("label", "track-name"), box = element("input");
 		const button = row.rows ? element("button", "fold") : null;
+		row.most = {span: element("span", "dim most"), of: null};
 		box.type = "checkbox";
 		box.value = row.rows ? "" : row.thread;
-		label.append(box, element("span", "name", row.short), element("span", "dim", timeText(row.cpu)));
+		label.append(box, element("span", "name", row.short), element("span", "dim", timeText(row.cpu)), row.most.span);
 		label.title = row.name + (row.rows ? ", " + row.rows.length + " threads" : "") + ", CPU " + timeText(row.cpu) +
 			(row.rows ? "" : "; full height is all of the time") + "; with Shift: " + (row.rows ? "these" : "this one") + " alone";
 		row.canvas = element("canvas");

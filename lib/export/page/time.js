@@ -102,7 +102,9 @@ class Tracks {
 		this.axis = element("canvas");
 		this.axis.setAttribute("role", "img");
 		this.axis.setAttribute("aria-label", "time" + (marks.length ? ", with " + marks.length + " marks" : ""));
-		line.append(element("div", "track-label"), this.axis);
+		const label = element("div", "track-label track-heads");
+		label.append(...(this.list.host.hidden ? [] : this.list.heads()));
+		line.append(label, this.axis);
 		line.style.height = AXIS_PX + (marks.length ? MARK_PX : 0) + "px";
 		byId("summary").append(line);
 	}
