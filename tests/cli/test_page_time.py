@@ -102,6 +102,85 @@ class MostOfThreads(OfProcesses):
         self.assertIn("100%", [text for _, text in rows])  # spin_leaf was never off its CPU for long
 
 
+class OfOneProcess(OfProcesses):
+    """All threads of a process in time order."""
+
+    def process(self):
+        return self.page.run("[...document.querySelectorAll('#thread option')].map((at) => at.value)"
+                             ".find((value) => value.startsWith('process'))")
+
+    def show(self):
+        self.page.open(self.html, "#tall=400")
+        self.page.run("[...document.querySelectorAll('#threads .track')].find((at) => at.querySelector('.fold'))"
+                      ".querySelector('input').focus()")
+        self.page.key("Enter")
+
+    def heads(self):
+        """Texts of lanes, from top to bottom, as they are drawn when the window has another width."""
+        self.page.run("(() => { const proto = CanvasRenderingContext2D.prototype; const plain = window.plain = window.plain ||"
+                      "proto.fillText; window.texts = []; proto.fillText = function (text, x, y) {"
+                      "if (this.canvas.closest('#view-chart')) texts.push([text, y]); return plain.call(this, text, x, y); }; })()")
+        width = self.page.run("innerWidth")
+        self.page.resize(width - 10, 2400)
+        self.page.wait("texts.length > 4")
+        self.page.settle()
+        texts = self.page.run("texts")
+        last = max(i for i, (text, y) in enumerate(texts) if y == 12)
+        shown = sorted({(y, text) for text, y in texts[:last] if re.match("[\u25b8\u25be] ", text)})
+        return [text for _, text in shown]
+
+    def test_has_a_lane_for_each_thread(self):
+        self.show()
+        self.assertEqual(self.state()["view"], "chart")
+        process = int(self.state()["process"])
+        chosen = self.page.run("document.querySelector('#thread').selectedOptions[0].innerText")
+        self.assertRegex(chosen, "^all 4 threads of ")
+        heads = self.heads()
+        self.assertEqual(len(heads), 4)
+        self.assertEqual([head[0] for head in heads], ["\u25be"] * 4)
+        self.page.open(self.html, f"#view=chart&process={process}")
+        self.assertEqual(self.page.run("document.querySelector('#thread').selectedOptions[0].innerText"), chosen)
+
+    def test_lanes_fold_by_mouse_keys_and_link(self):
+        self.show()
+        left, top, width, _ = self.canvas("chart")
+        axis = 31  # with marks
+        self.page.click_at(left + 40, top + axis + 8)
+        self.assertEqual(len(self.state()["shut"].split(",")), 1)
+        self.assertEqual([head[0] for head in self.heads()], ["\u25b8"] + ["\u25be"] * 3)
+        self.page.open(self.html, self.page.run("location.hash"))
+        self.assertEqual([head[0] for head in self.heads()], ["\u25b8"] + ["\u25be"] * 3)
+        self.page.run("document.querySelector('#view-chart canvas').focus()")
+        self.page.key("ArrowDown")
+        for _ in range(40):
+            if "shows its stacks" in self.text("#said"):
+                break
+            self.page.key("ArrowUp")
+        self.page.key("Enter")
+        self.assertEqual([head[0] for head in self.heads()], ["\u25be"] * 4)
+
+    def test_keys_go_through_all_lanes(self):
+        self.show()
+        self.page.run("document.querySelector('#view-chart canvas').focus()")
+        lanes, before = set(), None
+        for _ in range(120):
+            self.page.key("ArrowDown")
+            said = self.text("#said")
+            if said == before:
+                break
+            before = said
+            found = re.search(r"mutex_contentio\S* \(pid \d+, tid (\d+)\), hides", said)
+            if found:
+                lanes.add(found.group(1))
+        self.assertEqual(len(lanes), 3)  # all but that above the first box
+
+    def test_only_selected_threads_have_lanes(self):
+        self.show()
+        self.page.run("document.querySelector('#threads .fold').closest('.track').nextSibling.querySelector('input').click()")
+        self.page.settle()
+        self.assertEqual(len(self.heads()), 3)
+
+
 class Range(OfProcesses):
     def test_has_its_length_while_and_after_dragging(self):
         left, top, width, height = self.page.box("#summary canvas")

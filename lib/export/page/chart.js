@@ -18,17 +18,20 @@ function isBlocked(side, i) {
 	return samples.blocked[i] > samples.cpu[i] + samples.runq[i];
 }
 
-// One thread in time order: its stacks side by side. At each pixel stands the sample that was
-// taken of that moment; what was blocked is pale.
+// Threads in time order, one or all of a process, each in a lane: its stacks side by side. At each pixel stands the
+// sample that was taken of that moment; what was blocked is pale.
+const LANES_OPEN = 6; // of more than these stacks are not shown at first
+
 class TimeChart extends Sheet {
 	constructor(host) {
 		super(host, "Time order");
 		this.side = sides[0];
 		this.view = {from: 0, to: 1};
+		this.lanes = []; // {run, thread, name, row: where it begins, head: 1 if it has one, isShut, nr: of rows}
 		this.boxes = [];
 		this.holders = new Map(); // by label of a frame of a holder: its thread
 		this.hovered = null;
-		this.focused = null; // {time, depth}: boxes are laid out anew each time
+		this.focused = null; // {time, thread, depth}: boxes are laid out anew each time
 		listenToPointer(this, {
 			begin: () => { this.dragFrom = {...this.view}; },
 			drag: (dx) => {
@@ -57,7 +60,7 @@ class TimeChart extends Sheet {
 	}
 
 	bounds() {
-		return rangeOf() || {from: this.side.data.fromNs, to: this.side.data.toNs};
+		return rangeOf(this.side) || {from: this.side.data.fromNs, to: this.side.data.toNs};
 	}
 
 	whole() {
@@ -65,23 +68,27 @@ class TimeChart extends Sheet {
 	}
 
 	wholeKey() {
-		return keyOf("from", "to") + this.thread;
+		return keyOf("from", "to") + this.lanes.map((lane) => lane.thread).join();
 	}
 
-	// When the thread ran.
+	// When the threads ran. Sleepers beside others would leave no room for those.
 	paintWhole(context, width, height) {
-		const at = this.bounds();
-		if (this.run)
-			paintTrack(context, bucketsOf(this.side, this.run, at, width, newBuckets(at, width)), width, height, trackColors());
+		const at = this.bounds(), sums = newBuckets(at, width);
+		for (const lane of this.lanes)
+			bucketsOf(this.side, lane.run, at, width, sums);
+		if (this.lanes.length > 1) {
+			sums.blocked.fill(0);
+			sums.most = sums.cpu.reduce((most, cpu, x) => Math.max(most, cpu + sums.runq[x]), 1);
+		}
+		paintTrack(context, sums, width, height, trackColors());
 	}
 
 	update() {
-		const bounds = this.bounds(), key = keyOf("from", "to", "thread", "left", "right");
-		this.thread = chosenThread();
-		this.run = this.side.runs[this.side.runOfThread[this.thread]];
+		const bounds = this.bounds(), key = keyOf("from", "to", "thread", "process", "left", "right");
 		this.hidden = hiddenFunctions();
 		this.kept = keptStacks(this.side);
 		this.paths = new Map();
+		this.findLanes();
 		if (key !== this.shown) {
 			const size = bounds.to - bounds.from;
 			this.shown = key;
@@ -90,8 +97,20 @@ class TimeChart extends Sheet {
 			else
 				this.setView(bounds.from + state.left * size, bounds.from + state.right * size);
 		}
-		this.setContentHeight(this.top() + (this.deepest() + 2) * FRAME_PX);
 		this.redraw();
+	}
+
+	findLanes() {
+		const side = this.side, threads = shownThreads(side), isOne = state.process < 0;
+		let row = 0;
+		this.lanes = threads.map(({thread, name, short, cpu}, i) => {
+			const run = side.runs[side.runOfThread[thread]], isShut = !isOne && isLaneShut(thread, i);
+			const lane = {run: run, thread: thread, name: name, short: short, cpu: cpu, row: row, head: isOne ? 0 : 1,
+				isShut: isShut, nr: (isOne ? 0 : 1) + (isShut ? 0 : deepestOf(side, run) + 1)};
+			row += lane.nr;
+			return lane;
+		});
+		this.setContentHeight(this.top() + (row + 1) * FRAME_PX);
 	}
 
 	// Functions of a stack, root first.
@@ -119,19 +138,6 @@ class TimeChart extends Sheet {
 		const label = -2 - groupId("\u2192 " + threadName(this.side, holder));
 		this.holders.set(label, holder);
 		return [...path, label];
-	}
-
-	deepest() {
-		const depths = remember("depths", "", () => {
-			const depth = new Uint16Array(this.side.nrStacks);
-			for (let i = 0; i < depth.length; i++)
-				depth[i] = this.side.stackPrefix[i] < 0 ? 1 : depth[this.side.stackPrefix[i]] + 1;
-			return depth;
-		});
-		let deepest = 0;
-		for (let i = this.run ? this.run.first : 0; this.run && i < this.run.last; i++)
-			deepest = Math.max(deepest, depths[stackOfSample(this.side, i)]);
-		return deepest;
 	}
 
 	setView(from, to) {
@@ -168,10 +174,10 @@ class TimeChart extends Sheet {
 		this.keepView();
 	}
 
-	// Boxes [label, depth, x, width, from, to, blocked, path]: neighbours with equal callers are one.
-	layOut() {
-		const open = [], per = (this.view.to - this.view.from) / this.width;
-		this.boxes = [];
+	// Boxes {label, depth, x, width, from, to, blocked, path, lane, row}: neighbours with equal callers are one. Of a lane
+	// with a head that is a box, too, and `states` says what the thread did at which pixels.
+	layOut(lane) {
+		const {run} = lane, open = [], per = (this.view.to - this.view.from) / this.width, {start} = this.side.samples;
 		const close = (depth, x, time) => {
 			while (open.length > depth) {
 				const box = open.pop();
@@ -180,9 +186,15 @@ class TimeChart extends Sheet {
 				this.boxes.push(box);
 			}
 		};
+		lane.states = [];
+		if (lane.head)
+			this.boxes.push({label: -1, depth: -1, x: 0, width: this.width, ...this.view, lane: lane, row: lane.row});
 		for (let x = 0; x < this.width; x++) {
-			const time = this.view.from + (x + 0.5) * per, i = sampleAt(this.side, this.run, time);
-			if (i >= this.run.last || this.side.samples.start[i] > time || !this.isKept(i)) {
+			const time = this.view.from + (x + 0.5) * per, i = sampleAt(this.side, run, time);
+			const isThere = i < run.last && start[i] <= time;
+			if (lane.head)
+				addState(lane.states, x, isThere ? kindAt(this.side, i) : "");
+			if (!isThere || lane.isShut || !this.isKept(i)) {
 				close(0, x, time);
 				continue;
 			}
@@ -193,26 +205,72 @@ class TimeChart extends Sheet {
 				same++;
 			close(same, x, time);
 			for (let depth = same; depth < path.length; depth++)
-				open.push({label: path[depth], depth: depth, x: x, from: time, blocked: blocked, path: path});
+				open.push({label: path[depth], depth: depth, x: x, from: time, blocked: blocked, path: path, lane: lane,
+					row: lane.row + lane.head + depth});
 		}
 		close(0, this.width, this.view.to);
 	}
 
+	yOf(row) {
+		return this.top() + row * FRAME_PX - this.host.scrollTop;
+	}
+
+	// Lanes in sight; those beside them as well while keys go from box to box.
+	visibleLanes() {
+		const slack = this.focused ? this.height : 0;
+		return this.lanes.filter((lane) => this.yOf(lane.row + lane.nr) > -slack && this.yOf(lane.row) < this.height + slack);
+	}
+
 	paint(context) {
+		const look = frameLook();
 		this.boxes = [];
-		if (!this.run)
-			return;
-		this.layOut();
-		const top = this.top() - this.host.scrollTop, look = frameLook();
+		this.visibleLanes().forEach((lane) => this.layOut(lane));
 		for (const box of this.boxes) {
-			const y = top + box.depth * FRAME_PX;
-			if (y > -FRAME_PX && y < this.height)
+			const y = this.yOf(box.row);
+			if (y > -FRAME_PX && y < this.height && box.depth < 0)
+				this.paintHead(context, box.lane, y);
+			else if (y > -FRAME_PX && y < this.height)
 				drawFrame(context, look, box.label, box.x, y, box.width, box.blocked && !this.holders.has(box.label) ? 0.45 : 1);
 			if (this.isFocused(box))
 				outline(context, look, box.x, y, box.width, 2);
 		}
 		context.globalAlpha = 1;
+		this.paintArrow(context, look);
 		this.paintAxis(context);
+	}
+
+	// What the thread did, and its name above that.
+	paintHead(context, lane, y) {
+		const colors = trackColors(), back = dark() ? "#18191b" : "#ffffff";
+		context.globalAlpha = lane.isShut ? 0.8 : 0.5;
+		for (const {kind, x, width} of lane.states) {
+			context.fillStyle = colors[kind] || back;
+			context.fillRect(x, y + 1, width, FRAME_PX - 2);
+		}
+		const text = (lane.isShut ? "\u25b8 " : "\u25be ") + lane.short + "   CPU " + timeText(lane.cpu);
+		context.globalAlpha = 1;
+		context.fillStyle = back;
+		context.fillRect(2, y + 2, context.measureText(text).width + 6, FRAME_PX - 4);
+		context.fillStyle = dark() ? "#f4f4f4" : "#111";
+		context.fillText(text, 5, y + 12.5);
+	}
+
+	// From a frame of a holder below the cursor to the lane of that thread, at the end of the wait.
+	paintArrow(context, look) {
+		const box = this.hovered, lane = box && this.lanes.find((one) => one.thread === this.holders.get(box.label));
+		if (!lane || box.lane === lane)
+			return;
+		const x = box.x + box.width - 1, from = this.yOf(box.row) + FRAME_PX / 2, to = this.yOf(lane.row) + FRAME_PX / 2;
+		const down = to > from ? 5 : -5;
+		context.strokeStyle = look.line;
+		context.lineWidth = 2;
+		context.beginPath();
+		context.moveTo(x, from);
+		context.lineTo(x, to);
+		context.moveTo(x - 4, to - down);
+		context.lineTo(x, to);
+		context.lineTo(x + 4, to - down);
+		context.stroke();
 	}
 
 	// Room above the stacks: for times, and for marks if there are some.
@@ -235,22 +293,31 @@ class TimeChart extends Sheet {
 	}
 
 	boxAt(at) {
-		const depth = Math.floor((at.y + this.host.scrollTop - this.top()) / FRAME_PX);
+		const row = Math.floor((at.y + this.host.scrollTop - this.top()) / FRAME_PX);
 		return at.y < this.top() ? null : this.boxes.find((box) =>
-			box.depth === depth && at.x >= box.x && at.x < box.x + box.width) || null;
+			box.row === row && at.x >= box.x && at.x < box.x + box.width) || null;
 	}
 
 	hover(event) {
-		const box = this.boxAt(this.at(event));
+		const box = this.boxAt(this.at(event)), isArrow = box && this.holders.has(box.label);
+		if (isArrow || (this.hovered && this.holders.has(this.hovered.label)))
+			this.redraw();
 		this.hovered = box;
-		this.canvas.style.cursor = box && this.holders.has(box.label) ? "pointer" : "";
+		this.canvas.style.cursor = box && (isArrow || box.depth < 0) ? "pointer" : "";
 		if (box)
 			showTip(this.describe(box), event.clientX, event.clientY);
 		else
 			hideTip();
 	}
 
+	describeHead(lane) {
+		return [["CPU " + timeText(lane.cpu), "numbers"], [lane.name, ""],
+			[(lane.isShut ? "shows" : "hides") + " its stacks: click, or Enter", "dim"]];
+	}
+
 	describe(box) {
+		if (box.depth < 0)
+			return this.describeHead(box.lane);
 		const row = functions[box.label], time = [timeText(box.to - box.from) + "   at " +
 			momentText(Math.round(box.from / 1000) * 1000) + momentUnit() + (box.blocked ? "   blocked" : ""), "numbers"];
 		if (!row)
@@ -266,41 +333,71 @@ class TimeChart extends Sheet {
 	click(event) {
 		const box = this.boxAt(this.at(event));
 		this.canvas.focus({preventScroll: true});
-		if (box && this.holders.has(box.label))
+		if (box)
+			this.choose(box);
+	}
+
+	choose(box) {
+		if (box.depth < 0)
+			this.shut(box.lane, !box.lane.isShut);
+		else if (this.holders.has(box.label))
 			this.goToHolder(box);
-		else if (box)
+		else
 			setState({function: box.label});
+	}
+
+	shut(lane, is) {
+		const shut = new Set(this.lanes.filter((one) => one.isShut).map((one) => one.thread));
+		if (is)
+			shut.add(lane.thread);
+		else
+			shut.delete(lane.thread);
+		setState({shut: [...shut]});
 	}
 
 	// The thread that has what this one waits for, at the same time.
 	goToHolder(box) {
 		const thread = this.holders.get(box.label), run = this.side.runs[this.side.runOfThread[thread]];
+		const lane = this.lanes.find((one) => one.thread === thread);
 		if (!run) {
 			say("no sample of it");
 			return;
 		}
 		const i = sampleAt(this.side, run, (box.from + box.to) / 2), shown = Math.min(i, run.last - 1);
 		const label = this.side.stackFunction[stackOfSample(this.side, shown)];
-		setState({thread: thread, function: label});
+		if (lane && lane.isShut)
+			this.shut(lane, false);
+		setState(lane ? {function: label} : {...onlyThread(thread), function: label});
+		if (lane)
+			this.reveal(lane);
 		hideTip();
 		say(threadName(this.side, thread));
+	}
+
+	// As much of it as there is room for.
+	reveal({thread}) {
+		const lane = this.lanes.find((one) => one.thread === thread), room = this.height - this.top();
+		const top = lane.row * FRAME_PX, end = top + lane.nr * FRAME_PX;
+		this.host.scrollTop = Math.min(top, Math.max(this.host.scrollTop, end - room));
 	}
 
 	// --- keys ---
 
 	isFocused(box) {
 		const at = this.focused;
-		return at !== null && box.depth === at.depth && box.from <= at.time && at.time < box.to;
+		return at !== null && box.lane.thread === at.thread && box.depth === at.depth && box.from <= at.time && at.time < box.to;
 	}
 
-	// Of those in sight.
+	// In sight: to the left or right, or the nearest row above or below that has one then.
 	boxBeside(box, dx, dy) {
 		if (dy) {
-			const time = this.focused.time, near = this.boxes.filter((other) =>
-				other.depth === box.depth + dy && other.from < box.to && other.to > box.from);
+			const time = this.focused.time, beyond = this.boxes.filter((other) => (other.row - box.row) * dy > 0 &&
+				(box.depth < 0 ? other.from <= time && time < other.to : other.from < box.to && other.to > box.from));
+			const row = dy * beyond.reduce((least, other) => Math.min(least, other.row * dy), Infinity);
+			const near = beyond.filter((other) => other.row === row);
 			return near.find((other) => other.from <= time && time < other.to) || near[0];
 		}
-		const row = this.boxes.filter((other) => other.depth === box.depth &&
+		const row = this.boxes.filter((other) => other.row === box.row &&
 			(dx > 0 ? other.from >= box.to : other.to <= box.from));
 		return row.reduce((best, other) => !best || (other.from < best.from) === dx > 0 ? other : best, undefined);
 	}
@@ -309,7 +406,7 @@ class TimeChart extends Sheet {
 		const at = this.boxes.find((box) => this.isFocused(box));
 		const middle = (this.view.from + this.view.to) / 2;
 		const outer = this.boxes.filter((box) => box.depth === 0);
-		const next = at ? this.boxBeside(at, dx, dy) : outer.find((box) => box.to > middle) || outer[0];
+		const next = at ? this.boxBeside(at, dx, dy) : outer.find((box) => box.to > middle) || outer[0] || this.boxes[0];
 		if (next)
 			this.focus(next);
 		else if (dx)
@@ -318,9 +415,9 @@ class TimeChart extends Sheet {
 
 	// Moves to a box, brings it into sight and says what it is.
 	focus(box) {
-		const y = this.top() + box.depth * FRAME_PX, room = this.height - FRAME_PX;
+		const y = this.top() + box.row * FRAME_PX, room = this.height - FRAME_PX, isHead = box.depth < 0;
 		const middle = (box.from + box.to) / 2, size = (box.to - box.from) * this.width / 24;
-		this.focused = {time: middle, depth: box.depth};
+		this.focused = {time: isHead && this.focused ? this.focused.time : middle, thread: box.lane.thread, depth: box.depth};
 		if (box.width < 4) { // too narrow for its outline
 			this.setView(middle - size / 2, middle + size / 2);
 			this.keepView();
@@ -346,8 +443,8 @@ class TimeChart extends Sheet {
 			this.move(...step);
 		else if (event.key === "+" || event.key === "=" || event.key === "-")
 			this.zoomBy(event.key === "-" ? 1.5 : 1 / 1.5, 0.5);
-		else if (event.key === "Enter" && target && this.holders.has(target.label))
-			this.goToHolder(target);
+		else if (event.key === "Enter" && target && (target.depth < 0 || this.holders.has(target.label)))
+			this.choose(target);
 		else if (event.key === "Enter" && target)
 			this.zoomTo(target.from, target.to);
 		else
@@ -364,27 +461,84 @@ class TimeChart extends Sheet {
 		return this.isKept(i) && this.pathOf(stackOfSample(this.side, i)).some(isMatch);
 	}
 
-	// The next stretch with a match: one of samples that all have one.
-	find(step) {
-		const starts = [];
-		for (let i = this.run ? this.run.first : 0, was = false; this.run && i < this.run.last; i++) {
-			const is = this.hasMatch(i);
-			if (is && !was)
-				starts.push(i);
-			was = is;
+	// Stretches of samples that all have a match: [end of the first one, lane], in order of time.
+	stretches() {
+		const found = [], {end} = this.side.samples;
+		for (const lane of this.lanes) {
+			for (let i = lane.run.first, was = false; i < lane.run.last; i++) {
+				const is = this.hasMatch(i);
+				if (is && !was)
+					found.push([end[i], lane]);
+				was = is;
+			}
 		}
-		if (!starts.length)
-			return null;
-		const middle = (this.view.from + this.view.to) / 2, end = this.side.samples.end;
-		const size = this.view.to - this.view.from, slack = size * 1e-6 + 1;
-		let next = step > 0 ? starts.findIndex((i) => end[i] > middle + slack) :
-			starts.filter((i) => end[i] < middle - slack).length - 1;
-		if (next < 0)
-			next = step > 0 ? 0 : starts.length - 1;
-		this.setView(end[starts[next]] - size / 2, end[starts[next]] + size / 2);
-		this.keepView();
-		return {at: next + 1, of: starts.length};
+		return this.lanes.length < 2 ? found : found.sort((a, b) => a[0] - b[0]);
 	}
+
+	find(step) {
+		const found = this.stretches(), nr = found.length;
+		if (!nr)
+			return null;
+		const middle = (this.view.from + this.view.to) / 2, size = this.view.to - this.view.from, slack = size * 1e-6 + 1;
+		let next = step > 0 ? found.findIndex(([time]) => time > middle + slack) :
+			found.filter(([time]) => time < middle - slack).length - 1;
+		if (next < 0)
+			next = step > 0 ? 0 : nr - 1;
+		const [time, lane] = found[next];
+		this.setView(time - size / 2, time + size / 2);
+		this.keepView();
+		if (lane.isShut)
+			this.shut(lane, false);
+		if (lane.head)
+			this.reveal(lane);
+		return {at: next + 1, of: nr};
+	}
+}
+
+// What of the samples that a pixel stands for is most.
+function kindAt(side, i) {
+	const {cpu, runq} = side.samples;
+	return isBlocked(side, i) ? "blocked" : cpu[i] >= runq[i] ? "cpu" : "runq";
+}
+
+function addState(states, x, kind) {
+	const last = states[states.length - 1];
+	if (last && last.kind === kind)
+		last.width++;
+	else
+		states.push({kind: kind, x: x, width: 1});
+}
+
+function isLaneShut(thread, i) {
+	return state.shut ? state.shut.includes(thread) : i >= LANES_OPEN;
+}
+
+// How many frames the deepest stack of a thread has.
+const deepest = new WeakMap();
+
+function deepestOf(side, run) {
+	const depths = remember("depths", "", () => {
+		const depth = new Uint16Array(side.nrStacks);
+		for (let i = 0; i < depth.length; i++)
+			depth[i] = side.stackPrefix[i] < 0 ? 1 : depth[side.stackPrefix[i]] + 1;
+		return depth;
+	});
+	if (!deepest.has(run)) {
+		let most = 0;
+		for (let i = run.first; i < run.last; i++)
+			most = Math.max(most, depths[stackOfSample(side, i)]);
+		deepest.set(run, most);
+	}
+	return deepest.get(run);
+}
+
+// What the address says of a thread alone, and of all threads of a process.
+function onlyThread(thread) {
+	return {thread: thread, process: -1};
+}
+
+function allOfProcess(process) {
+	return {thread: -1, process: process};
 }
 
 // The thread of the time order: the one that was chosen, or the one with most samples of those
@@ -403,6 +557,14 @@ function chosenThread() {
 	return best;
 }
 
+// Rows of the list of threads, in its order: the chosen thread, or those of the chosen process that are selected.
+function shownThreads(side) {
+	const {list} = tracks, rows = list.threads.filter((row) => list.isChosen(row.thread) && side.threads[row.thread][0] === state.process);
+	if (state.process >= 0)
+		return rows.sort(TRACK_ORDERS[state.trackSort] || TRACK_ORDERS.cpu);
+	return list.threads.filter((row) => row.thread === chosenThread());
+}
+
 // What is in the order of time are states of threads, whatever the metric.
 function chartNote() {
 	if (isMemory(state.metric))
@@ -411,13 +573,36 @@ function chartNote() {
 		"Stacks of CPU time and waits, as in every metric." : "";
 }
 
+// Threads by process, and before those of each all of them.
+function fillThreads(choice, side) {
+	const byProcess = new Map();
+	for (const run of side.runs) {
+		const process = side.threads[run.thread][0];
+		byProcess.set(process, [...(byProcess.get(process) || []), run.thread]);
+	}
+	for (const [process, threads] of byProcess) {
+		const [name, pid] = side.processes[process], group = element("optgroup");
+		group.label = name + " (pid " + pid + ")";
+		if (threads.length > 1)
+			group.append(new Option("all " + threads.length + " threads of " + name, "process " + process));
+		group.append(...threads.map((thread) => new Option(threadName(side, thread), thread)));
+		choice.append(...(threads.length > 1 ? [group] : group.children));
+	}
+}
+
 function makeChartView(host) {
 	const chart = new TimeChart(host.querySelector(".chart")), choice = byId("thread");
-	for (const run of sides[0].runs)
-		choice.append(new Option(threadName(sides[0], run.thread), run.thread));
-	choice.addEventListener("change", () => setState({thread: Number(choice.value)}));
+	fillThreads(choice, sides[0]);
+	choice.addEventListener("change", () => {
+		const [word, process] = choice.value.split(" ");
+		setState(process === undefined ? onlyThread(Number(word)) : allOfProcess(Number(process)));
+	});
 	return {
-		update: () => { chart.update(); choice.value = String(chart.thread); byId("chart-note").textContent = chartNote(); },
+		update: () => {
+			chart.update();
+			choice.value = state.process >= 0 ? "process " + state.process : String(chosenThread());
+			byId("chart-note").textContent = chartNote();
+		},
 		redraw: () => chart.redraw(), find: (step) => chart.find(step),
 		focus: () => chart.canvas.focus(), key: (event) => chart.key(event),
 	};

@@ -266,7 +266,7 @@ function addCalls(side, add) {
 		add(side.functionOf[caller], callee < 0 ? -1 : side.functionOf[callee], calls);
 }
 
-function rangeOf() {
+function rangeOf(side) {
 	return state.from === null ? null : {from: state.from, to: state.to};
 }
 

@@ -6,7 +6,7 @@ const DEFAULTS = {
 	view: "flame", metric: "", from: null, to: null, threads: null, focus: -1, only: "", drop: [], dropModules: [], without: "", hide: [],
 	hideModules: [], merge: [], steps: [], collapse: false, invert: false, group: "process", pattern: "[0-9]+",
 	zoom: [], left: null, right: null, function: -1, search: "", sort: "-self", waitSort: "-blocked", colors: "module", thread: -1, line: 0, asm: false,
-	file: "", folded: null, trackSort: "cpu", tall: 0, theme: "",
+	file: "", folded: null, trackSort: "cpu", tall: 0, process: -1, shut: null, theme: "",
 };
 const NUMBERS = ["from", "to", "left", "right"]; // or null
 let state = {...DEFAULTS};
@@ -39,7 +39,7 @@ function decodeList(key, text) {
 }
 
 function decodeValue(key, text) {
-	if (Array.isArray(DEFAULTS[key]) || key === "threads" || key === "folded")
+	if (Array.isArray(DEFAULTS[key]) || ["threads", "folded", "shut"].includes(key))
 		return decodeList(key, text);
 	const word = decodeURIComponent(text);
 	if (typeof DEFAULTS[key] === "boolean")
@@ -86,6 +86,8 @@ function checkState(read) {
 		read.trackSort = defaults.trackSort;
 	if (!["", "light", "dark"].includes(read.theme))
 		read.theme = "";
+	if (!sides[0].runs.some((run) => sides[0].threads[run.thread][0] === read.process))
+		read.process = -1;
 	read.tall = Math.max(0, Math.min(2000, read.tall));
 	read.metric = metricOfView(read.view, read.metric);
 	if (read.threads)

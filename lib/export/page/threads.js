@@ -262,8 +262,8 @@ class ThreadList {
 			this.goTo(this.listed.indexOf(row.above));
 		else if ((event.key === "ArrowLeft" || event.key === "ArrowRight") && row && row.rows && !this.found)
 			this.fold(row, event.key === "ArrowLeft");
-		else if (event.key === "Enter" && row && row.run)
-			setState({thread: row.thread, view: "chart", left: null, right: null});
+		else if (event.key === "Enter" && row)
+			setState({...(row.rows ? allOfProcess(row.process) : onlyThread(row.thread)), view: "chart", left: null, right: null});
 		else
 			return;
 		event.preventDefault();

@@ -256,10 +256,10 @@ class Tracks {
 		if (state.from !== null)
 			this.choose(null, null);
 		else if (row && row.run)
-			setState({thread: row.thread, view: "chart", left: null, right: null,
+			setState({...onlyThread(row.thread), view: "chart", left: null, right: null,
 				...this.functionAt(row, this.timeAt(event.clientX))});
 		else if (row && row.rows)
-			this.list.fold(row);
+			setState({...allOfProcess(row.process), view: "chart", left: null, right: null});
 	}
 
 	rowOf(canvas) {
