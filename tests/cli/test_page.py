@@ -934,11 +934,58 @@ class Comparison(InBrowser):
         self.assertRegex(self.text("#tip"), r"^old [0-9.]+ m?s +new [0-9.]+ m?s +[+\u2212]?[0-9.]+ ±")
         self.page.move(left + width * 0.3, top - 30)
 
-    def test_parts_of_one_side_are_not_compared(self):
-        self.assertTrue(self.page.run("document.querySelector('#time').hidden"))
-        whole = self.text("#sum")
-        self.page.open(self.html, "#from=0&to=5000000&threads=0")
-        self.assertEqual(self.text("#sum"), whole)
+    def sums_ms(self):
+        """Of the new side and of the old one."""
+        found = re.search(r"cpu new ([0-9.]+) (m?s) .*old ([0-9.]+) (m?s)", self.text("#sum")).groups()
+        return [float(value) * {"s": 1e3, "ms": 1}[unit] for value, unit in (found[:2], found[2:])]
+
+    def total_ms(self, path, *options):
+        return Recording(path).report(*options)["total_ns"] / 1e6
+
+    def test_each_side_has_its_range_of_time(self):
+        whole = self.sums_ms()
+        left, top, width, height = self.page.box("#summary-old canvas")
+        self.page.drag(left + width * 0.2, top + height / 2, left + width * 0.7, top + height / 2)
+        start, end = (int(self.state()[key]) for key in ("oldFrom", "oldTo"))
+        self.assertNotIn("from", self.state())
+        new, old = self.sums_ms()
+        self.assertAlmostEqual(new, whole[0], delta=1)
+        self.assertAlmostEqual(old, self.total_ms(self.old, "--time", f"{start}ns..{end}ns"), delta=2)
+        self.drag_range(0.2, 0.7)
+        start, end = (int(self.state()[key]) for key in ("from", "to"))
+        self.assertAlmostEqual(self.sums_ms()[0], self.total_ms(self.data, "--time", f"{start}ns..{end}ns"), delta=2)
+        anchor, sums = self.page.run("location.hash"), self.sums_ms()
+        self.page.open(self.html, anchor)
+        self.assertEqual(self.sums_ms(), sums)
+        self.assertEqual([self.text(f"#{id}") != "" for id in ("length", "length-old")], [True, True])
+        self.page.key("Escape")
+        self.page.key("Escape")
+        self.assertEqual(self.sums_ms(), whole)
+
+    def test_each_side_has_its_threads(self):
+        whole = self.sums_ms()
+        self.page.run("document.querySelector('#threads-old input').click()")
+        self.page.settle()
+        self.assertNotIn("threads", self.state())
+        new, old = self.sums_ms()
+        threads = [row["self_ns"] / 1e6 for row in Recording(self.old).report("--by", "thread")["rows"]]
+        self.assertAlmostEqual(new, whole[0], delta=1)
+        self.assertIn(round(old / 10), [round(ms / 10) for ms in threads])
+        self.assertIn("1 of 2", self.text("#chosen-old"))
+        self.page.click("#all-threads-old")
+        self.assertEqual(self.sums_ms(), whole)
+
+    def test_tracks_are_side_by_side_and_below_each_other_where_narrow(self):
+        new, old = (self.page.box(f"#summary{suffix}") for suffix in ("", "-old"))
+        self.assertEqual(new[1], old[1])
+        self.assertGreaterEqual(old[0], new[0] + new[2])
+        self.page.resize(700, 900)
+        new, old = (self.page.box(f"#summary{suffix}") for suffix in ("", "-old"))
+        self.assertGreater(old[1], new[1] + new[3])
+
+    def test_no_two_elements_have_one_id(self):
+        ids = self.page.run("[...document.querySelectorAll('[id]')].map((at) => at.id)")
+        self.assertEqual(len(ids), len(set(ids)))
 
 
 if __name__ == "__main__":

@@ -544,7 +544,7 @@ function allOfProcess(process) {
 // The thread of the time order: the one that was chosen, or the one with most samples of those
 // that are selected.
 function chosenThread() {
-	const side = sides[0], chosen = state.threads;
+	const side = sides[0], chosen = threadsOf(side);
 	if (state.thread in side.threads && side.runOfThread[state.thread] >= 0)
 		return state.thread;
 	let best = -1, most = -1;
@@ -559,7 +559,7 @@ function chosenThread() {
 
 // Rows of the list of threads, in its order: the chosen thread, or those of the chosen process that are selected.
 function shownThreads(side) {
-	const {list} = tracks, rows = list.threads.filter((row) => list.isChosen(row.thread) && side.threads[row.thread][0] === state.process);
+	const {list} = tracks[0], rows = list.threads.filter((row) => list.isChosen(row.thread) && side.threads[row.thread][0] === state.process);
 	if (state.process >= 0)
 		return rows.sort(TRACK_ORDERS[state.trackSort] || TRACK_ORDERS.cpu);
 	return list.threads.filter((row) => row.thread === chosenThread());

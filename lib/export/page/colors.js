@@ -131,7 +131,7 @@ function showLegend() {
 	if (state.colors === "heat") {
 		for (const percent of [0.1, 1, 5, 20, 40])
 			items.push(legendItem(heatColor(percent / 100), percent + "% self"));
-	} else if (state.colors === "change") {
+	} else if (state.colors === "change" && sides[1]) {
 		for (const change of [-20, -5, -1])
 			items.push(legendItem(changeColor({change: change, isSure: true}), change + "%"));
 		items.push(legendItem(grey(), "within chance"));

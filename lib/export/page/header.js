@@ -25,32 +25,32 @@ function aboutSide(side) {
 
 // Of a comparison that of either side, in a line of its own.
 function verdictText() {
-	return sides.map((side, i) => !side.data.verdict ? "" :
-		(sides[1] ? ["new: ", "old: "][i] : "") + side.data.verdict).filter(Boolean).join("\n");
+	return recordings.map((side, i) => !side.data.verdict ? "" :
+		(isOfTwo() ? ["new: ", "old: "][i] : "") + side.data.verdict).filter(Boolean).join("\n");
 }
 
 function showHeader() {
 	byId("title").textContent = sides[0].data.title;
 	byId("title").title = sides[0].data.title;
-	byId("about").textContent = (sides[1] ? "new: " : "") + aboutSide(sides[0]);
+	byId("about").textContent = (isOfTwo() ? "new: " : "") + aboutSide(sides[0]);
 	byId("about").title = [sides[0].data.cpu, sides[0].data.kernel].filter(Boolean).join(", ");
-	if (sides[1])
+	if (isOfTwo())
 		byId("about-old").textContent = "old: " + sides[1].data.title + "  \u00b7  " + aboutSide(sides[1]);
-	byId("about-old").hidden = !sides[1];
+	byId("about-old").hidden = !isOfTwo();
 	byId("verdict").textContent = verdictText();
 	byId("verdict").hidden = !verdictText();
 }
 
 function showSum() {
-	const total = selectedTotal(), all = selection().all[0], metric = state.metric, parts = [];
-	parts.push(metric + (sides[1] ? " new " : " ") + amountText(metric, total.weight));
+	const total = selectedTotal(), all = selection().all[0], metric = state.metric, parts = [], [name, oldName] = sideNames();
+	parts.push(metric + (sides[1] ? " " + name + " " : " ") + amountText(metric, total.weight));
 	if (metric === "calls" && !isAllSelected())
 		parts.push("calls are those of the whole recording");
 	else if (!isAllSelected())
 		parts.push(shareText(total, all) + "% of " + amountText(metric, all.weight));
 	if (sides[1])
-		parts.push("old " + amountText(metric, selectedTotal(1).weight) + (diffMode === "shares" ?
-			"   shares are compared" : "") + (state.view === "flame" ? "   a frame is as wide as old and new together" : ""));
+		parts.push(oldName + " " + amountText(metric, selectedTotal(1).weight) + (diffMode === "shares" ?
+			"   shares are compared" : "") + (state.view === "flame" ? "   a frame is as wide as " + oldName + " and " + name + " together" : ""));
 	if (total.weight && metric !== "calls" && !isExact(total))
 		parts.push(countText(total.seen) + (isMemory(metric) ? " recorded blocks" : " samples"));
 	if (!total.weight)
@@ -67,7 +67,7 @@ function fillChoices() {
 		["pattern", "by pattern"], ["none", "together"]])
 		byId("group").append(new Option(text, value));
 	for (const [value, text] of [["module", "colours: module"], ["heat", "colours: self"],
-		...(sides[1] ? [["change", "colours: change"]] : [])])
+		["change", "colours: change"]])
 		byId("colors").append(new Option(text, value));
 }
 
@@ -197,6 +197,7 @@ const TITLES = {group: "how threads are put together", colors: "what colours of 
 function showTools() {
 	for (const id of ["metric", "group", "colors"])
 		byId(id).value = state[id];
+	byId("colors").querySelector("[value=change]").hidden = !sides[1];
 	byId("metric").disabled = state.view === "waits";
 	if (document.activeElement !== byId("pattern"))
 		byId("pattern").value = state.pattern;

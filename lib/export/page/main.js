@@ -3,7 +3,7 @@
 const views = {};
 const MAKERS = {flame: makeFlameView, chart: makeChartView, sandwich: makeSandwichView, tree: makeTreeView,
 	table: makeTableView, source: makeSourceView, waits: makeWaitsView};
-let tracks = null;
+let tracks = []; // of each recording
 
 function viewOf(name) {
 	views[name] = views[name] || MAKERS[name](byId("view-" + name));
@@ -25,7 +25,7 @@ function showAll(before) {
 	showLegend();
 	showChosen();
 	byId("legend").hidden = ["table", "tree", "source", "waits"].includes(state.view);
-	tracks.update();
+	tracks.forEach((one) => one.update());
 	viewOf(state.view).update();
 	if (state.view === "source")
 		showMatches(); // the lines are known now
@@ -36,8 +36,7 @@ function showAll(before) {
 function redrawAll() {
 	for (const name of Object.keys(views))
 		views[name].redraw();
-	if (tracks)
-		tracks.draw();
+	tracks.forEach((one) => one.draw());
 	showLegend();
 	showTrackLegend();
 }
@@ -56,6 +55,10 @@ function escape() {
 		takeBackLast();
 	else if (state.from !== null)
 		setState({from: null, to: null});
+	else if (isOfTwo() && state.oldFrom !== null)
+		setState({oldFrom: null, oldTo: null});
+	else if (state.oldFrom !== null)
+		chooseBaseline(null, null);
 }
 
 function isTyping(target) {
@@ -90,6 +93,8 @@ function onKey(event) {
 		views[state.view].focus();
 	} else if (event.key === "l") {
 		byId("theme").click();
+	} else if (event.key === "b") {
+		takeBaseline();
 	} else if (event.key === "i") {
 		byId("invert").click();
 	} else {
@@ -121,21 +126,22 @@ function widestDefault(data) {
 async function readSides() {
 	const data = await readData("data");
 	readMetrics(data);
-	sides = [decodeSide(data)];
+	recordings.push(decodeSide(data));
 	if (document.querySelector("script.old-data")) {
 		const oldData = await readData("old-data");
 		diffMode = oldData.diffMode;
 		diffNoise = oldData.noise;
-		sides.push(decodeSide(oldData));
+		recordings.push(decodeSide(oldData));
 		VIEWS.splice(VIEWS.indexOf("waits"), 1);
 		byId("tab-waits").hidden = true;
 	}
+	chooseSides();
 	sides.forEach(addWaits);
 	metrics = Object.keys(UNITS).filter((metric) => sides.some((side) => findMetrics(side).includes(metric)));
 	if (data.countSamples)
 		UNITS[data.metric] = "samples";
-	defaults = {...DEFAULTS, metric: widestDefault(data), group: sides[1] ? "none" : data.group,
-		colors: sides[1] ? "change" : "module", sort: sides[1] ? "-change" : "-self"};
+	defaults = {...DEFAULTS, metric: widestDefault(data), group: isOfTwo() ? "none" : data.group,
+		colors: isOfTwo() ? "change" : "module", sort: isOfTwo() ? "-change" : "-self"};
 }
 
 // After the first frame, in which all views have found out how large they are.
@@ -148,12 +154,12 @@ async function start() {
 	await readSides();
 	fillChoices();
 	showHeader();
-	byId("time").hidden = Boolean(sides[1]);
-	if (sides[1])
+	if (isOfTwo())
 		byId("tab-chart").textContent = "Time order (new)";
 	listenToTools();
 	listenToMenu();
 	state = decodeState(location.hash);
+	chooseSides();
 	tracks = makeTracks();
 	listeners.push(showAll);
 	showAll(null);

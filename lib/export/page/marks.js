@@ -11,10 +11,10 @@ function phasesOf(side) {
 }
 
 // By phase, of the threads and stacks that are selected.
-function phaseSums() {
-	const keys = ["metric", "threads", "focus", "only", "drop", "dropModules", "without"];
-	return remember("phases", keyOf(...keys), () => {
-		const side = sides[0], kept = keptStacks(side), groups = [["all", [...groupsOf(side).values()].flat()]];
+function phaseSums(side) {
+	const keys = ["metric", "threads", "oldThreads", "focus", "only", "drop", "dropModules", "without"];
+	return remember("phases " + recordings.indexOf(side), keyOf(...keys), () => {
+		const kept = keptStacks(side), groups = [["all", [...groupsOf(side).values()].flat()]];
 		return phasesOf(side).slice(0, PHASES_MAX).map((phase) => {
 			const found = weigh(side, groups, state.metric, phase);
 			return {...sumOf(kept ? keepStacks(found, kept) : found, side.data), joint: 0}; // as reports by mark judge them
@@ -25,12 +25,12 @@ function phaseSums() {
 class MarkMenu {
 	constructor(tracks) {
 		this.tracks = tracks;
-		this.side = sides[0];
-		this.box = byId("marks");
-		this.body = byId("phases");
+		this.side = tracks.side;
+		this.box = tracks.byId("marks");
+		this.body = tracks.byId("phases");
 		this.isMerged = this.side.data.nrRuns > 1;
-		this.fill(byId("from-mark"), "start");
-		this.fill(byId("to-mark"), "end");
+		this.fill(tracks.byId("from-mark"), "start");
+		this.fill(tracks.byId("to-mark"), "end");
 	}
 
 	fill(choice, none) {
@@ -45,15 +45,15 @@ class MarkMenu {
 
 	choose() {
 		const {tracks} = this, {marks} = this.side.data;
-		const [from, to] = ["from", "to"].map((id) => byId(id + "-mark").value);
+		const [from, to] = ["from", "to"].map((id) => tracks.byId(id + "-mark").value);
 		const at = (value, none, kept) => value === "" ? none : value === "other" ? kept : marks[Number(value)][0];
-		const start = at(from, tracks.from, state.from), end = at(to, tracks.to, state.to);
+		const start = at(from, tracks.from, tracks.chosenFrom()), end = at(to, tracks.to, tracks.chosenTo());
 		if (from === "" && to === "")
 			tracks.choose(null, null);
 		else if (start < end)
 			tracks.choose(start, end);
 		else
-			sayRange("\u201cfrom\u201d must be before \u201cto\u201d");
+			tracks.sayRange("\u201cfrom\u201d must be before \u201cto\u201d");
 	}
 
 	// Which mark a moment is, by number, as a choice has it.
@@ -77,7 +77,7 @@ class MarkMenu {
 	}
 
 	isChosen(phase) {
-		return state.from === Math.round(phase.from) && state.to === Math.round(phase.to);
+		return this.tracks.chosenFrom() === Math.round(phase.from) && this.tracks.chosenTo() === Math.round(phase.to);
 	}
 
 	head() {
@@ -94,14 +94,15 @@ class MarkMenu {
 		this.box.hidden = !this.side.data.marks.length;
 		if (this.box.hidden || !this.box.open)
 			return;
-		byId("from-mark").value = this.markAt(state.from, this.tracks.from);
-		byId("to-mark").value = this.markAt(state.to, this.tracks.to);
-		byId("phases-note").textContent = this.isMerged ?
+		const {tracks} = this;
+		tracks.byId("from-mark").value = this.markAt(tracks.chosenFrom(), tracks.from);
+		tracks.byId("to-mark").value = this.markAt(tracks.chosenTo(), tracks.to);
+		tracks.byId("phases-note").textContent = this.isMerged ?
 			"The runs of a merged recording have marks at times of their own: profc report --by mark adds up their phases." :
 			this.side.data.marks.length >= PHASES_MAX ? "The first " + PHASES_MAX + " phases." : "";
 		if (this.isMerged)
 			return;
-		const sums = phaseSums(), phases = phasesOf(this.side).slice(0, PHASES_MAX), whole = newTally();
+		const sums = phaseSums(this.side), phases = phasesOf(this.side).slice(0, PHASES_MAX), whole = newTally();
 		sums.forEach((sum) => { addTally(whole, sum); Object.assign(whole, {fixed: sum.fixed, lost: sum.lost}); });
 		const focused = this.body.contains(document.activeElement) ?
 			[...this.body.querySelectorAll("button")].indexOf(document.activeElement) : -1;

@@ -28,7 +28,7 @@ function makeNeighbours(host, label, find, edge) {
 		columns: () => [
 			{title: waitOf(state.function) && label === "callees" ? "had it" : state.metric, width: "84px", number: true},
 			{title: "% of it", width: "100px", number: true},
-			...(sides[1] ? [{title: "old", width: "84px", number: true}] : []),
+			...(sides[1] ? [{title: sideNames()[1], width: "84px", number: true}] : []),
 			...(sides[0].calls.length ? [{title: "calls", width: "80px", number: true}] : []),
 			{title: title(), width: "minmax(120px, 1fr)"},
 		],

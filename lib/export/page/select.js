@@ -1,9 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The selected samples, or blocks of memory, added up by group of threads and stack.
-let sides = [];	    // the profile; of a comparison the new one and the old one
+let recordings = [];	    // the profile; of a comparison the new one and the old one
+let sides = [];	    // that are shown: those, or of one profile a range of time and its baseline, another range
 let metrics = [];   // those that any side has
 let diffNoise = {};  // of a comparison, by metric: {isKnown, factor, spread, quantile}
-let diffMode = "";  // "amounts" or "shares" of a comparison
+let diffMode = "amounts";  // or "shares" of a comparison
+
+// What the address selects of either side. Of a baseline the threads are those of the range.
+const SELECTS = [{from: "from", to: "to", threads: "threads", folded: "folded"},
+	{from: "oldFrom", to: "oldTo", threads: "oldThreads", folded: "oldFolded"}];
+
+function isOfTwo() {
+	return recordings.length > 1;
+}
+
+function hasBaseline() {
+	return !isOfTwo() && state.oldFrom !== null;
+}
+
+function chooseSides() {
+	sides = hasBaseline() ? [recordings[0], remember("baseline", "", () => ({...recordings[0]}))] : recordings;
+}
+
+// The words for the first and the second side.
+function sideNames() {
+	return isOfTwo() ? ["new", "old"] : [state.from === null ? "all" : "range", "baseline"];
+}
 
 // Of blocks: of which metrics they are.
 const FLAG_OF = {live: 1, leaked: 2, temporary: 4, peak: 8, alloc: 16, allocs: 16, freed: 32};
@@ -40,7 +62,7 @@ function findMetrics(side) {
 function groupName(side, thread, kind, pattern) {
 	const [process, name] = side.threads[thread];
 	if (kind === "thread") // of two recordings no two ids are the same
-		return sides[1] ? name || side.processes[process][0] : threadName(side, thread);
+		return isOfTwo() ? name || side.processes[process][0] : threadName(side, thread);
 	if (kind === "process")
 		return side.processes[process][0];
 	return kind === "pattern" ? (name || side.processes[process][0]).replace(pattern, "*") : "all";
@@ -76,7 +98,7 @@ function labelFullName(label) {
 
 function groupsOf(side) {
 	const pattern = patternOf(state.pattern), groups = new Map();
-	const chosen = state.threads ? new Set(state.threads) : null;
+	const threads = threadsOf(side), chosen = threads ? new Set(threads) : null;
 	for (let thread = 0; thread < side.threads.length; thread++) {
 		if (chosen && !chosen.has(thread))
 			continue;
@@ -266,8 +288,20 @@ function addCalls(side, add) {
 		add(side.functionOf[caller], callee < 0 ? -1 : side.functionOf[callee], calls);
 }
 
+// The selected range of time of a side, or null: all.
 function rangeOf(side) {
-	return state.from === null ? null : {from: state.from, to: state.to};
+	const keys = SELECTS[Math.max(0, sides.indexOf(side))];
+	return state[keys.from] === null ? null : {from: state[keys.from], to: state[keys.to]};
+}
+
+function lengthOf(side) {
+	const {from, to} = rangeOf(side) || {from: side.data.fromNs, to: side.data.toNs};
+	return to - from;
+}
+
+// The selected threads of a side, or null: all.
+function threadsOf(side) {
+	return state[SELECTS[Math.max(0, recordings.indexOf(side))].threads];
 }
 
 // What of one side is selected, before functions are looked at.
@@ -398,13 +432,13 @@ function keyOf(...names) {
 	return JSON.stringify(names.map((name) => state[name]));
 }
 
-const SELECTION = ["metric", "from", "to", "threads", "focus", "only", "drop", "dropModules", "without", "group", "pattern"];
+const SELECTION = ["metric", "from", "to", "threads", "oldFrom", "oldTo", "oldThreads", "focus", "only", "drop", "dropModules", "without", "group", "pattern"];
 
 // {rows: by side, total: by side, all: by side}
 function selection() {
 	return remember("selection", keyOf(...SELECTION), () => {
 		const rows = sides.map((side) => {
-			const found = weigh(side, groupsOf(side), state.metric, rangeOf()), kept = keptStacks(side);
+			const found = weigh(side, groupsOf(side), state.metric, rangeOf(side)), kept = keptStacks(side);
 			return kept ? keepStacks(found, kept) : found;
 		});
 		const total = rows.map((row, i) => sumOf(row, sides[i].data));
@@ -413,11 +447,11 @@ function selection() {
 }
 
 function sumsOfAll(metric) {
-	return remember("all " + metric, metric, () => sides.map((side) =>
+	return remember("all " + metric, String(sides.length), () => sides.map((side) =>
 		sumOf(weigh(side, [["all", side.threads.map((row, i) => i)]], metric, null), side.data)));
 }
 
 function isAllSelected() {
-	return state.from === null && !state.threads && state.focus < 0 && !state.only && !state.drop.length && !state.dropModules.length &&
+	return state.from === null && state.oldFrom === null && !state.threads && !state.oldThreads && state.focus < 0 && !state.only && !state.drop.length && !state.dropModules.length &&
 		!state.without;
 }

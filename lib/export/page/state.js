@@ -6,9 +6,11 @@ const DEFAULTS = {
 	view: "flame", metric: "", from: null, to: null, threads: null, focus: -1, only: "", drop: [], dropModules: [], without: "", hide: [],
 	hideModules: [], merge: [], steps: [], collapse: false, invert: false, group: "process", pattern: "[0-9]+",
 	zoom: [], left: null, right: null, function: -1, search: "", sort: "-self", waitSort: "-blocked", colors: "module", thread: -1, line: 0, asm: false,
-	file: "", folded: null, trackSort: "cpu", tall: 0, process: -1, shut: null, theme: "",
+	file: "", folded: null, trackSort: "cpu", tall: 0, process: -1, shut: null,
+	oldFrom: null, oldTo: null, oldThreads: null, oldFolded: null, theme: "",
 };
-const NUMBERS = ["from", "to", "left", "right"]; // or null
+const NUMBERS = ["from", "to", "oldFrom", "oldTo", "left", "right"]; // or null
+const LISTS = ["threads", "folded", "oldThreads", "oldFolded", "shut"]; // or null
 let state = {...DEFAULTS};
 let defaults = {...DEFAULTS};
 const listeners = [];
@@ -39,7 +41,7 @@ function decodeList(key, text) {
 }
 
 function decodeValue(key, text) {
-	if (Array.isArray(DEFAULTS[key]) || ["threads", "folded", "shut"].includes(key))
+	if (Array.isArray(DEFAULTS[key]) || LISTS.includes(key))
 		return decodeList(key, text);
 	const word = decodeURIComponent(text);
 	if (typeof DEFAULTS[key] === "boolean")
@@ -90,20 +92,21 @@ function checkState(read) {
 		read.process = -1;
 	read.tall = Math.max(0, Math.min(2000, read.tall));
 	read.metric = metricOfView(read.view, read.metric);
-	if (read.threads)
-		read.threads = read.threads.filter((id) => Number.isInteger(id) && id in sides[0].threads);
-	if (sides[1]) // a part of one side cannot be compared with the whole of the other
-		read.threads = read.from = null;
-	if (read.from === null || read.to === null || !(read.from < read.to))
-		read.from = read.to = null;
-	if (read.left === null || read.right === null || !(read.left < read.right))
-		read.left = read.right = null;
+	SELECTS.forEach(({threads}, i) => {
+		const isThread = (id) => Number.isInteger(id) && id in recordings[i].threads;
+		read[threads] = read[threads] && recordings[i] ? read[threads].filter(isThread) : null;
+	});
+	for (const [from, to] of [["from", "to"], ["oldFrom", "oldTo"], ["left", "right"]]) {
+		if (read[from] === null || read[to] === null || !(read[from] < read[to]))
+			read[from] = read[to] = null;
+	}
 	return read;
 }
 
 function apply(next) {
 	const before = state;
 	state = next;
+	chooseSides();
 	for (const listener of listeners)
 		listener(before);
 }

@@ -52,6 +52,8 @@ const COLUMNS = {
 			className: "dim"})},
 };
 
+const OF_TWO = ["oldSelf", "change", "oldTotal", "oldCalls"];
+
 // Of a comparison: a function that one side does not have is new, or gone.
 function newCell(id, sums, key) {
 	return {text: sides[1] && !sums[0].total.weight[id] ? "gone" : amountText(state.metric, sums[0][key].weight[id])};
@@ -126,7 +128,7 @@ class FunctionTable {
 	columns() {
 		this.names = columnNames(this.host.clientWidth || innerWidth);
 		return this.names.map((name) => ({
-			title: COLUMNS[name].title, width: COLUMNS[name].width, number: !COLUMNS[name].isText,
+			title: COLUMNS[name].title.replace("old", sideNames()[1]), width: COLUMNS[name].width, number: !COLUMNS[name].isText,
 			hint: COLUMNS[name].hint, sort: COLUMNS[name].sort || name,
 			follows: Boolean(COLUMNS[name].sort),
 		}));
@@ -163,7 +165,7 @@ class FunctionTable {
 	}
 
 	sorted(rows, sums) {
-		const key = state.sort.replace(/^-/, ""), column = COLUMNS[key] || COLUMNS.self;
+		const key = state.sort.replace(/^-/, ""), column = sides[1] || !OF_TWO.includes(key) ? COLUMNS[key] || COLUMNS.self : COLUMNS.self;
 		const sign = state.sort[0] === "-" ? -1 : 1;
 		const values = new Map(rows.map((id) => [id, column.value ? column.value(id, sums) : 0]));
 		const less = (a, b) => a < b ? -1 : a > b ? 1 : 0;

@@ -86,8 +86,13 @@ function shareText(part, whole) {
 // as lib/calltree/diff.h says.
 const LEAST_SAMPLES = 8, NO_NOISE = {isKnown: false, factor: 1, spread: 0, quantile: Z};
 
+// A baseline may be shorter or longer than what is compared with it: then amounts are compared per second.
+function noiseOf(metric) {
+	return isOfTwo() ? diffNoise[metric] || NO_NOISE : {...NO_NOISE, factor: lengthOf(sides[0]) / lengthOf(sides[1])};
+}
+
 function changeOf(part, whole, oldPart, oldWhole) {
-	const noise = diffNoise[state.metric] || NO_NOISE, half = noise.isKnown ? halfOf : intervalOf;
+	const noise = noiseOf(state.metric), half = noise.isKnown ? halfOf : intervalOf;
 	const grown = (diffMode === "amounts" && oldWhole.weight ? whole.weight / oldWhole.weight : 1) / noise.factor;
 	const before = percentOf(oldPart, oldWhole), after = percentOf(part, whole) * grown;
 	const bySamples = Math.hypot(half(oldPart, oldWhole), half(part, whole) * grown) / Z;

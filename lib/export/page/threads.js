@@ -15,6 +15,7 @@ class ThreadList {
 	constructor(tracks, host) {
 		this.tracks = tracks;
 		this.side = tracks.side;
+		this.keys = tracks.keys;
 		this.host = host;
 		this.body = element("div", "body");
 		host.append(this.body);
@@ -75,7 +76,8 @@ class ThreadList {
 	isFolded(row) {
 		if (this.found)
 			return false;
-		return state.folded ? state.folded.includes(row.process) : this.threads.length + this.processes.length > FOLD_ROWS;
+		const folded = state[this.keys.folded];
+		return folded ? folded.includes(row.process) : this.threads.length + this.processes.length > FOLD_ROWS;
 	}
 
 	// The rows in their order; those of a process below it.
@@ -88,29 +90,30 @@ class ThreadList {
 			[row, ...row.rows.filter(isFound).sort(order)]);
 		this.listed.forEach((row, i) => { row.top = i * TRACK_PX; });
 		this.body.style.height = this.listed.length * TRACK_PX + "px";
-		this.shown = keyOf("folded", "trackSort");
+		this.shown = keyOf(this.keys.folded, "trackSort");
 	}
 
 	// Selects the threads whose name matches, and lists them alone.
 	find(text) {
 		const pattern = regexOf(text), found = this.threads.filter((row) => !pattern || pattern.test(row.name));
 		const isWrong = text !== "" && (!pattern || !found.length), isAll = found.length === this.threads.length;
-		byId("thread-search").setAttribute("aria-invalid", String(isWrong));
+		this.tracks.byId("thread-search").setAttribute("aria-invalid", String(isWrong));
 		if (isWrong)
 			return;
 		this.found = isAll ? null : new Set(found.map((row) => row.thread));
 		this.listRows();
 		this.host.scrollTop = 0;
-		setState({threads: isAll ? null : [...this.found], thread: -1}, true);
+		setState({[this.keys.threads]: isAll ? null : [...this.found], thread: -1}, true);
 	}
 
 	isChosen(thread) {
-		return !state.threads || state.threads.includes(thread);
+		const chosen = state[this.keys.threads];
+		return !chosen || chosen.includes(thread);
 	}
 
 	// More or less of them; or those alone.
 	toggle(threads, isAlone) {
-		const chosen = new Set(isAlone ? [] : state.threads || this.threads.map((row) => row.thread));
+		const chosen = new Set(isAlone ? [] : state[this.keys.threads] || this.threads.map((row) => row.thread));
 		const isOn = !isAlone && threads.every((thread) => chosen.has(thread));
 		for (const thread of threads) {
 			if (isOn)
@@ -118,7 +121,7 @@ class ThreadList {
 			else
 				chosen.add(thread);
 		}
-		setState({threads: chosen.size === this.threads.length || !chosen.size ? null : [...chosen], thread: -1});
+		setState({[this.keys.threads]: chosen.size === this.threads.length || !chosen.size ? null : [...chosen], thread: -1});
 	}
 
 	// Opens or closes a process; is_folded: what it is to be, if not the other.
@@ -128,7 +131,7 @@ class ThreadList {
 			folded.delete(row.process);
 		else
 			folded.add(row.process);
-		setState({folded: [...folded]});
+		setState({[this.keys.folded]: [...folded]});
 	}
 
 	// --- what is drawn ---
@@ -262,7 +265,7 @@ class ThreadList {
 			this.goTo(this.listed.indexOf(row.above));
 		else if ((event.key === "ArrowLeft" || event.key === "ArrowRight") && row && row.rows && !this.found)
 			this.fold(row, event.key === "ArrowLeft");
-		else if (event.key === "Enter" && row)
+		else if (event.key === "Enter" && row && this.side === sides[0])
 			setState({...(row.rows ? allOfProcess(row.process) : onlyThread(row.thread)), view: "chart", left: null, right: null});
 		else
 			return;
@@ -277,7 +280,7 @@ class ThreadList {
 	}
 
 	listenToGrip() {
-		const grip = byId("track-grip");
+		const grip = this.tracks.byId("track-grip");
 		let from = null;
 		grip.addEventListener("pointerdown", (event) => {
 			from = {y: event.clientY, height: this.host.clientHeight};
@@ -303,24 +306,25 @@ class ThreadList {
 	listen() {
 		this.host.addEventListener("scroll", () => this.tracks.draw());
 		this.host.addEventListener("keydown", (event) => this.key(event));
-		byId("thread-search").hidden = byId("track-sort").hidden = this.threads.length < MANY_THREADS;
-		byId("thread-search").addEventListener("input", () => this.find(byId("thread-search").value));
-		byId("track-sort").addEventListener("change", () => setState({trackSort: byId("track-sort").value}));
-		byId("track-grip").hidden = this.host.hidden;
+		const [search, sort, grip] = ["thread-search", "track-sort", "track-grip"].map((id) => this.tracks.byId(id));
+		search.hidden = sort.hidden = this.threads.length < MANY_THREADS;
+		search.addEventListener("input", () => this.find(search.value));
+		sort.addEventListener("change", () => setState({trackSort: sort.value}));
+		grip.hidden = this.host.hidden;
 		this.listenToGrip();
 	}
 
 	update() {
-		const search = byId("thread-search"), grip = byId("track-grip");
-		if (!state.threads && document.activeElement !== search && this.found) {
+		const [search, sort, grip] = ["thread-search", "track-sort", "track-grip"].map((id) => this.tracks.byId(id));
+		if (!state[this.keys.threads] && document.activeElement !== search && this.found) {
 			search.value = "";
 			search.setAttribute("aria-invalid", "false");
 			this.found = null;
 			this.shown = "";
 		}
-		if (this.shown !== keyOf("folded", "trackSort"))
+		if (this.shown !== keyOf(this.keys.folded, "trackSort"))
 			this.listRows();
-		byId("track-sort").value = state.trackSort;
+		sort.value = state.trackSort;
 		this.host.style.maxHeight = state.tall ? state.tall + "px" : "";
 		grip.setAttribute("aria-valuemin", LIST_LEAST_PX);
 		grip.setAttribute("aria-valuemax", Math.round(innerHeight * 0.6));

@@ -64,25 +64,40 @@ function paintTrack(context, sums, width, height, colors) {
 	}
 }
 
+// Of one recording. Of two each has its own, and the ids of the elements of the old one end in "-old".
 class Tracks {
-	constructor() {
-		this.side = sides[0];
+	constructor(side) {
+		this.side = side;
+		this.keys = SELECTS[recordings.indexOf(side)];
+		this.suffix = this.keys === SELECTS[0] ? "" : "-old";
 		this.from = this.side.data.fromNs;
 		this.to = Math.max(this.side.data.toNs, this.from + 1);
-		this.host = byId("tracks");
-		this.range = byId("range");
+		this.host = this.byId("tracks");
+		this.summary = this.byId("summary");
 		this.rows = [];
-		this.list = new ThreadList(this, byId("threads"));
+		this.list = new ThreadList(this, this.byId("threads"));
 		this.threads = this.list.threads;
-		this.addRow("all threads", (width) => this.sumAll(width));
+		this.addRow((isOfTwo() ? sideNames()[recordings.indexOf(side)] + ": " : "") + "all threads", (width) => this.sumAll(width));
 		if (this.side.blocks)
 			this.addRow("memory (alive)", (width) => this.liveBytes(width));
 		for (const metric of countersOf(this.side))
 			this.addRow(metric, (width) => this.advancesOf(metric, width));
 		this.addAxis();
-		this.listen(byId("summary"));
+		this.listen(this.summary);
 		this.listen(this.list.host);
 		new ResizeObserver(() => this.draw()).observe(byId("time"));
+	}
+
+	byId(id) {
+		return byId(id + this.suffix);
+	}
+
+	chosenFrom() {
+		return state[this.keys.from];
+	}
+
+	chosenTo() {
+		return state[this.keys.to];
 	}
 
 	addRow(name, sums) {
@@ -93,7 +108,7 @@ class Tracks {
 		label.append(element("div", "track-name", name), row.scale);
 		line.append(label, row.canvas);
 		line.style.height = ALL_PX + "px";
-		byId("summary").append(line);
+		this.summary.append(line);
 		this.rows.push(row);
 	}
 
@@ -106,7 +121,7 @@ class Tracks {
 		label.append(...(this.list.host.hidden ? [] : this.list.heads()));
 		line.append(label, this.axis);
 		line.style.height = AXIS_PX + (marks.length ? MARK_PX : 0) + "px";
-		byId("summary").append(line);
+		this.summary.append(line);
 	}
 
 	// --- what is drawn ---
@@ -221,7 +236,7 @@ class Tracks {
 		host.addEventListener("pointerdown", (event) => {
 			if (event.button !== 0 || event.target.tagName !== "CANVAS")
 				return;
-			start = {x: event.clientX, time: this.timeAt(event.clientX), moved: false};
+			start = {x: event.clientX, time: this.timeAt(event.clientX), moved: false, isBase: event.shiftKey && !isOfTwo()};
 			event.target.setPointerCapture(event.pointerId);
 			event.preventDefault();
 		});
@@ -232,13 +247,13 @@ class Tracks {
 				return;
 			start.moved = start.moved || Math.abs(event.clientX - start.x) > DRAG_PX;
 			if (start.moved)
-				this.showRange(...this.sorted(start.time, this.timeAt(event.clientX)));
+				this.showRange(start.isBase ? "base" : "range", ...this.sorted(start.time, this.timeAt(event.clientX)));
 		});
 		host.addEventListener("pointerup", (event) => {
 			const was = start;
 			start = null;
 			if (was && was.moved)
-				this.choose(...this.sorted(was.time, this.timeAt(event.clientX)));
+				this.choose(...this.sorted(was.time, this.timeAt(event.clientX)), was.isBase);
 			else if (was)
 				this.clicked(event);
 		});
@@ -253,8 +268,10 @@ class Tracks {
 	// In a thread, too, what it did then.
 	clicked(event) {
 		const row = this.rowOf(event.target);
-		if (state.from !== null)
+		if (this.chosenFrom() !== null)
 			this.choose(null, null);
+		else if (row && this.side !== sides[0]) // whose time order is not shown
+			return;
 		else if (row && row.run)
 			setState({...onlyThread(row.thread), view: "chart", left: null, right: null,
 				...this.functionAt(row, this.timeAt(event.clientX))});
@@ -290,9 +307,12 @@ class Tracks {
 		return at === undefined ? lines : lines.concat([[functions[at].name, "name"]]);
 	}
 
-	choose(from, to) {
-		setState({from: from === null ? null : Math.round(from), to: to === null ? null : Math.round(to),
-			left: null, right: null});
+	choose(from, to, isBase) {
+		const [start, end] = [from, to].map((time) => time === null ? null : Math.round(time));
+		if (isBase)
+			chooseBaseline(start, end);
+		else
+			setState({[this.keys.from]: start, [this.keys.to]: end, left: null, right: null});
 	}
 
 	hover(event) {
@@ -313,70 +333,113 @@ class Tracks {
 		return momentText(Math.round(time / 1000) * 1000) + momentUnit() + (day ? "   " + day : "");
 	}
 
-	showRange(from, to) {
-		const box = this.canvasBox(), outer = this.host.getBoundingClientRect(), all = this.to - this.from;
+	// id: "range", or "base": the baseline's
+	showRange(id, from, to) {
+		const box = this.canvasBox(), outer = this.host.getBoundingClientRect(), all = this.to - this.from, shown = this.byId(id);
 		const length = from === null ? "" : lengthText(to - from);
-		this.range.hidden = from === null;
-		byId("length").textContent = length && "= " + length;
+		shown.hidden = from === null;
+		if (id === "range")
+			this.byId("length").textContent = length && "= " + length;
 		if (from === null)
 			return;
-		this.range.style.left = box.left - outer.left + (from - this.from) / all * box.width + "px";
-		this.range.style.width = Math.max(1, (to - from) / all * box.width) + "px";
-		byId("range-length").textContent = length;
+		shown.style.left = box.left - outer.left + (from - this.from) / all * box.width + "px";
+		shown.style.width = Math.max(1, (to - from) / all * box.width) + "px";
+		this.byId(id + "-length").textContent = (id === "range" ? "" : "baseline ") + length;
 	}
 
 	placeRange() {
-		this.showRange(state.from, state.to);
+		this.showRange("range", this.chosenFrom(), this.chosenTo());
+		this.showRange("base", hasBaseline() ? state.oldFrom : null, state.oldTo);
+	}
+
+	// Why a range cannot be selected.
+	sayRange(why) {
+		this.byId("range-wrong").textContent = why;
+		for (const id of ["from", "to"])
+			this.byId(id).setAttribute("aria-invalid", String(why !== ""));
+	}
+
+	// Of a range as it is typed.
+	typed() {
+		const [from, to] = ["from", "to"].map((id) => this.byId(id).value.trim());
+		const start = from === "" ? this.from : secondsOf(from) * 1e9, end = to === "" ? this.to : secondsOf(to) * 1e9;
+		if (start < end)
+			this.choose(...(from === "" && to === "" ? [null, null] : [start, end]));
+		else
+			this.sayRange(Number.isNaN(start) || Number.isNaN(end) ? "times are seconds, such as 1.25, or 1:02:03" :
+				"\u201cfrom\u201d must be before \u201cto\u201d");
+	}
+
+	listenToTools() {
+		this.byId("to-unit").hidden = isLong();
+		for (const id of ["from", "to"])
+			this.byId(id).addEventListener("change", () => this.typed());
+		this.list.listen();
+		listenToMarks(this);
+		this.byId("all-time").addEventListener("click", () => this.choose(null, null));
+		this.byId("all-threads").addEventListener("click", () => setState({[this.keys.threads]: null}));
+		this.byId("as-base").addEventListener("click", takeBaseline);
+		this.byId("no-base").addEventListener("click", () => chooseBaseline(null, null));
 	}
 
 	update() {
+		const [from, to, threads] = [this.chosenFrom(), this.chosenTo(), state[this.keys.threads]];
 		this.list.update();
 		this.draw();
 		if (this.marks)
 			this.marks.update();
-		byId("from").value = state.from === null ? "" : momentText(state.from);
-		byId("to").value = state.to === null ? "" : momentText(state.to);
-		sayRange("");
-		byId("all-time").hidden = state.from === null;
-		byId("all-threads").hidden = !state.threads;
-		byId("chosen").textContent = state.threads ?
-			state.threads.length + " of " + this.threads.length + " threads" : "";
+		this.byId("from").value = from === null ? "" : momentText(from);
+		this.byId("to").value = to === null ? "" : momentText(to);
+		this.sayRange("");
+		this.byId("all-time").hidden = from === null;
+		this.byId("as-base").hidden = from === null || isOfTwo();
+		this.byId("no-base").hidden = !hasBaseline();
+		this.byId("no-base").textContent = !hasBaseline() ? "" :
+			"baseline: " + momentText(state.oldFrom) + " to " + momentText(state.oldTo) + momentUnit() + " \u00d7";
+		this.byId("all-threads").hidden = !threads;
+		this.byId("chosen").textContent = threads ? threads.length + " of " + this.threads.length + " threads" : "";
 	}
 }
 
-// Why a range cannot be selected.
-function sayRange(why) {
-	byId("range-wrong").textContent = why;
-	for (const id of ["from", "to"])
-		byId(id).setAttribute("aria-invalid", String(why !== ""));
+// Of one recording: what is selected is compared with a range of it.
+function chooseBaseline(from, to, patch) {
+	const isNew = from !== null && state.oldFrom === null, isOver = from === null;
+	setState({oldFrom: from, oldTo: to, left: null, right: null, ...patch,
+		...(isNew ? {colors: "change", sort: "-change"} : {}),
+		...(isOver && state.colors === "change" ? {colors: defaults.colors} : {}),
+		...(isOver && OF_TWO.includes(state.sort.replace(/^-/, "")) ? {sort: defaults.sort} : {})});
+}
+
+// The selected range becomes it.
+function takeBaseline() {
+	if (!isOfTwo() && state.from !== null)
+		chooseBaseline(state.from, state.to, {from: null, to: null});
 }
 
 function showTrackLegend() {
-	const colors = trackColors(), legend = byId("track-legend");
-	legend.replaceChildren(legendItem(colors.cpu, "on a CPU"), legendItem(colors.runq, "waiting for a CPU"),
-		legendItem(colors.blocked, "blocked"), ...(sides[0].blocks ? [legendItem(colors.memory, "memory")] : []),
-		...(countersOf(sides[0]).length ? [legendItem(colors.advance, "counters")] : []),
-		...(sides[0].data.marks.length ? [legendItem(colors.mark, "mark")] : []));
+	const colors = trackColors(), any = (test) => recordings.some(test);
+	byId("track-legend").replaceChildren(legendItem(colors.cpu, "on a CPU"), legendItem(colors.runq, "waiting for a CPU"),
+		legendItem(colors.blocked, "blocked"), ...(any((side) => side.blocks) ? [legendItem(colors.memory, "memory")] : []),
+		...(any((side) => countersOf(side).length) ? [legendItem(colors.advance, "counters")] : []),
+		...(any((side) => side.data.marks.length) ? [legendItem(colors.mark, "mark")] : []));
+}
+
+// Elements of the tracks of the old recording: as those of the new one, with other ids.
+function addOldTracks() {
+	const first = byId("time").querySelector(".moments"), copy = first.cloneNode(true);
+	for (const at of copy.querySelectorAll("[id]"))
+		at.id += "-old";
+	for (const at of copy.querySelectorAll("[aria-label]"))
+		at.setAttribute("aria-label", "old: " + at.getAttribute("aria-label"));
+	first.after(copy);
+	byId("time").classList.add("two");
 }
 
 function makeTracks() {
-	const tracks = new Tracks();
-	const typed = () => {
-		const [from, to] = ["from", "to"].map((id) => byId(id).value.trim());
-		const start = from === "" ? tracks.from : secondsOf(from) * 1e9, end = to === "" ? tracks.to : secondsOf(to) * 1e9;
-		if (start < end)
-			tracks.choose(...(from === "" && to === "" ? [null, null] : [start, end]));
-		else
-			sayRange(Number.isNaN(start) || Number.isNaN(end) ? "times are seconds, such as 1.25, or 1:02:03" :
-				"\u201cfrom\u201d must be before \u201cto\u201d");
-	};
-	byId("to-unit").hidden = isLong();
-	byId("from").addEventListener("change", typed);
-	byId("to").addEventListener("change", typed);
-	tracks.list.listen();
-	listenToMarks(tracks);
-	byId("all-time").addEventListener("click", () => tracks.choose(null, null));
-	byId("all-threads").addEventListener("click", () => setState({threads: null}));
+	if (isOfTwo())
+		addOldTracks();
+	const made = recordings.map((side) => new Tracks(side));
+	made.forEach((one) => one.listenToTools());
 	showTrackLegend();
-	return tracks;
+	return made;
 }

@@ -32,8 +32,9 @@ function describeSums(label, total, self, whole, zoomed) {
 
 function describeChange(total, whole, oldTotal, oldWhole) {
 	const metric = state.metric, changed = changeOf(total, whole, oldTotal, oldWhole);
-	return [["old " + amountText(metric, oldTotal.weight) + "   new " + amountText(metric, total.weight) +
-		"   " + changeText(changed) + (diffMode === "amounts" ? "% of the old total" : " points") +
+	const [name, oldName] = sideNames(), rate = isOfTwo() ? "" : ", per second";
+	return [[oldName + " " + amountText(metric, oldTotal.weight) + "   " + name + " " + amountText(metric, total.weight) +
+		"   " + changeText(changed) + (diffMode === "amounts" ? "% of the " + oldName + " total" + rate : " points") +
 		(changed.isSure ? "" : ", within chance"), "numbers"]];
 }
 

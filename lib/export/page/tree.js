@@ -23,7 +23,7 @@ class TreeView {
 			...(isWide && !isAllSelected() ? [{title: "% of all", width: "112px", number: true}] : []),
 			...(isWide ? [{title: "self", width: "84px", number: true},
 				{title: "% self", width: "112px", number: true}] : []),
-			...(sides[1] ? [{title: "old", width: "84px", number: true},
+			...(sides[1] ? [{title: sideNames()[1], width: "84px", number: true},
 				{title: "change", width: "124px", number: true}] : []),
 			{title: state.invert ? "function, and its callers below" : "function", width: "minmax(140px, 1fr)"},
 		];

@@ -612,7 +612,7 @@ function nodeName(tree, node) {
 
 function mergedTree() {
 	if (state.metric === "calls")
-		return remember("calls", "", growCalls);
+		return remember("calls", String(sides.length), growCalls);
 	return remember("merged", keyOf(...TREE), () => growCallees(-1));
 }
 

@@ -81,7 +81,7 @@ function addWaits(side) {
 	side.nrSortedNodes = side.nodeParent.length;
 	side.leafOfSleep = leaf;
 	side.waitObjects = [];
-	if (!wait || sides[1])
+	if (!wait || isOfTwo())
 		return;
 	const leaves = new WaitLeaves(side, addObjects(side)), objects = Int32Array.from(side.data.waits, (row) => row[0]);
 	side.leafOfSleep = new Uint32Array(leaf);
@@ -104,7 +104,7 @@ function waitOf(label) {
 // The thread that a sleeping one waits for, by sample; -1: none is known.
 function holderAt(side, i) {
 	const wait = side.samples.wait ? side.samples.wait[i] : 0;
-	return wait && !sides[1] ? side.data.waits[wait - 1][1] : -1;
+	return wait && !isOfTwo() ? side.data.waits[wait - 1][1] : -1;
 }
 
 // --- who had it, and what it did meanwhile, as lib/calltree/blame.c finds it ---
@@ -181,7 +181,7 @@ function blames() {
 		const side = sides[0], found = side.waitObjects.map(newBlame), kept = keptStacks(side);
 		for (const run of found.length ? side.runs : []) {
 			if (!state.threads || state.threads.includes(run.thread))
-				blameSleeps(side, run, rangeOf(), kept, found);
+				blameSleeps(side, run, rangeOf(side), kept, found);
 		}
 		found.forEach((blame, object) => blame.owners.forEach((owner, thread) => {
 			const run = side.runs[side.runOfThread[thread]];
