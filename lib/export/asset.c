@@ -31,5 +31,5 @@ ASSET(page_js, "lib/export/page/format.js" PART "data.js" PART "state.js" PART "
 	       "select.js" PART "waits.js" PART "trees.js" PART "colors.js" PART "tip.js" PART
 	       "search.js" PART "rows.js" PART "copy.js" PART "axis.js" PART "minimap.js" PART
 	       "flame.js" PART "sandwich.js" PART "chart.js" PART "tree.js" PART "table.js" PART
-	       "source.js" PART "waiting.js" PART "threads.js" PART "marks.js" PART "time.js" PART
-	       "header.js" PART "main.js")
+	       "source.js" PART "waiting.js" PART "threads.js" PART "marks.js" PART "heat.js" PART
+	       "time.js" PART "header.js" PART "main.js")

@@ -3,9 +3,9 @@
  * Writes a made-up recording through the library, for timing report and export
  * and for measuring bytes per sample:
  *
- *	make_profile FILE [SAMPLES [STACKS [THREADS [COUNTS [BLOCKS]]]]]
+ *	make_profile FILE [SAMPLES [STACKS [THREADS [COUNTS [BLOCKS [PERIOD_MS]]]]]]
  *
- * The shape is that of a server at 500 Hz: some threads run on jittered ticks,
+ * The shape is that of a server, by default at 500 Hz: some threads run on jittered ticks,
  * one sample in ten finds its thread asleep, and stacks come from a call graph
  * of 4000 functions in 24 modules, few of them hot and new ones turning up until
  * the end. So many functions are counted where they begin and at one of their calls, but one
@@ -29,7 +29,8 @@
 #define NR_MODULES	 24
 #define NR_FUNCTIONS	 4000
 #define SITES_PER_CALLER 6
-#define PERIOD_NS	 (2 * NS_PER_MS)
+#define PERIOD_MS	 2
+#define FLUSH_PERIODS	 500
 
 struct maker {
 	struct profile *profile;
@@ -39,6 +40,7 @@ struct maker {
 	uint32_t nr_leaves;
 	uint64_t *last_ns; /* of each thread */
 	uint64_t nr_samples;
+	uint64_t period_ns;
 	uint64_t nr_blocks;			/* that are to be allocated in all */
 	uint64_t allocated_bytes, nr_allocated; /* what those so far stand for */
 };
@@ -366,12 +368,12 @@ static void flush(struct maker *maker)
 static void make_samples(struct maker *maker, uint64_t nr_samples, uint32_t nr_stacks,
 			 uint32_t nr_threads)
 {
-	uint64_t tick_ns = 0, flushed_ns = 0;
+	uint64_t tick_ns = 0, flushed_ns = 0, period_ns = maker->period_ns;
 
 	while (maker->nr_samples < nr_samples) {
 		uint64_t time_ns;
 
-		tick_ns += PERIOD_NS * 3 / 4 + next_random(maker) % (PERIOD_NS / 2);
+		tick_ns += period_ns * 3 / 4 + next_random(maker) % (period_ns / 2);
 		time_ns = tick_ns;
 		for (uint32_t i = 0; i < nr_threads && maker->nr_samples < nr_samples; i++) {
 			time_ns += 12000 + below(maker, 20000);
@@ -379,7 +381,7 @@ static void make_samples(struct maker *maker, uint64_t nr_samples, uint32_t nr_s
 				   choose_stack(maker, maker->nr_samples, nr_samples, nr_stacks));
 		}
 		allocate(maker, nr_samples, tick_ns);
-		if (tick_ns - flushed_ns >= NS_PER_SEC) {
+		if (tick_ns - flushed_ns >= FLUSH_PERIODS * period_ns) {
 			if (maker->nr_blocks)
 				add_moment(maker, tick_ns);
 			advance_counts(maker->profile, tick_ns);
@@ -456,9 +458,11 @@ int main(int argc, char **argv)
 	int fd;
 
 	maker.nr_blocks = argc > 6 ? strtoull(argv[6], NULL, 10) : 0;
-	if (argc < 2 || !nr_samples || !nr_stacks || !nr_threads || nr_counts > NR_FUNCTIONS) {
+	maker.period_ns = (argc > 7 ? strtoull(argv[7], NULL, 10) : PERIOD_MS) * NS_PER_MS;
+	if (argc < 2 || !maker.period_ns || !nr_samples || !nr_stacks || !nr_threads ||
+	    nr_counts > NR_FUNCTIONS) {
 		fprintf(stderr, "usage: make_profile FILE [SAMPLES [STACKS [THREADS [COUNTS "
-				"[BLOCKS]]]]]\n");
+				"[BLOCKS [PERIOD_MS]]]]]]\n");
 		return 2;
 	}
 	fd = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

@@ -12,11 +12,11 @@ from paths import BUILD
 MAKE_PROFILE = os.path.join(BUILD, "tests", "bench", "make_profile")
 
 
-def make_profile(path, samples, stacks, threads, counts=0, blocks=0):
+def make_profile(path, samples, stacks, threads, counts=0, blocks=0, period_ms=2):
     """The same recording for the same numbers, in every run."""
     subprocess.run(
         [MAKE_PROFILE, path, str(samples), str(stacks), str(threads), str(counts),
-         str(blocks)],
+         str(blocks), str(period_ms)],
         check=True, stdout=subprocess.DEVNULL,
     )
     return path
@@ -25,7 +25,7 @@ def make_profile(path, samples, stacks, threads, counts=0, blocks=0):
 class MadeCase(unittest.TestCase):
     """A directory and in it a made-up recording, `data`, the same for all tests of a class."""
 
-    SIZE = (10000, 1000, 3)  # samples, stacks, threads, functions counted, blocks allocated
+    SIZE = (10000, 1000, 3)  # samples, stacks, threads, functions counted, blocks allocated, period in ms
 
     @classmethod
     def setUpClass(cls):

@@ -11,7 +11,8 @@
 //	colors.js, tip.js, search.js, rows.js, copy.js   parts that views share
 //	axis.js, minimap.js   the axis of time with marks, and the whole of a graph of which a part is in sight
 //	flame.js, sandwich.js, chart.js, tree.js, table.js, source.js, waiting.js   the views
-//	threads.js, marks.js, time.js   tracks by process and thread, phases between marks, and the range of time
+//	threads.js, marks.js, heat.js, time.js   tracks by process and thread, phases between marks, the heat map, and the
+//		range of time
 //	header.js   what the recording is, the tool bar and the bar of the chosen function
 //	main.js     puts them together
 const byId = (id) => document.getElementById(id);
@@ -115,6 +116,13 @@ function secondsOf(text) {
 
 function lengthText(ns) {
 	return ns >= LONG_NS ? clockText(ns, 0) : timeText(ns);
+}
+
+// As short as it is exact: "1.5 h", "15 min", "2.5 s", "250 ms".
+function offsetText(ns) {
+	const [unit, scale] = ns >= 3600e9 && ns % 1800e9 === 0 ? ["h", 3600e9] : ns >= 60e9 && ns % 30e9 === 0 ? ["min", 60e9] :
+		ns >= 1e9 || !ns ? ["s", 1e9] : ["ms", 1e6];
+	return Number((ns / scale).toFixed(2)) + " " + unit;
 }
 
 // The time of day of a moment, or "": it is not known, or of no interest.

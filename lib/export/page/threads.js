@@ -307,7 +307,7 @@ class ThreadList {
 		this.host.addEventListener("scroll", () => this.tracks.draw());
 		this.host.addEventListener("keydown", (event) => this.key(event));
 		const [search, sort, grip] = ["thread-search", "track-sort", "track-grip"].map((id) => this.tracks.byId(id));
-		search.hidden = sort.hidden = this.threads.length < MANY_THREADS;
+		search.hidden = this.threads.length < MANY_THREADS;
 		search.addEventListener("input", () => this.find(search.value));
 		sort.addEventListener("change", () => setState({trackSort: sort.value}));
 		grip.hidden = this.host.hidden;
@@ -322,9 +322,11 @@ class ThreadList {
 			this.found = null;
 			this.shown = "";
 		}
+		this.host.hidden = grip.hidden = state.heat || this.threads.length < 2;
 		if (this.shown !== keyOf(this.keys.folded, "trackSort"))
 			this.listRows();
 		sort.value = state.trackSort;
+		sort.hidden = state.heat || this.threads.length < MANY_THREADS;
 		this.host.style.maxHeight = state.tall ? state.tall + "px" : "";
 		grip.setAttribute("aria-valuemin", LIST_LEAST_PX);
 		grip.setAttribute("aria-valuemax", Math.round(innerHeight * 0.6));

@@ -15,15 +15,15 @@ function countersOf(side) {
 	return Object.keys(side.advances).filter((metric) => metric !== "elapsed");
 }
 
-// By pixel of a width from one moment to another: cpu, runq, blocked in ns.
-function bucketsOf(side, run, at, width, into) {
+// By pixel of a width from one moment to another: cpu, runq, blocked in ns; of all stacks, or of those that are kept.
+function bucketsOf(side, run, at, width, into, kept) {
 	const {start, end, cpu, runq, blocked} = side.samples, perNs = width / (at.to - at.from);
 	for (let i = sampleAt(side, run, at.from); i < run.last && start[i] < at.to; i++) {
 		const size = end[i] - start[i], wall = cpu[i] + runq[i] + blocked[i];
-		if (!wall || size <= 0)
+		if (!wall || size <= 0 || (kept && !kept[stackOfSample(side, i)]))
 			continue;
-		// Views share CPU time among neighbours: how the time of this one passed is in proportion.
-		const scale = wall > size ? size / wall : 1;
+		// Views share CPU time among neighbours: how the time of this one passed is in proportion. Sums are whole.
+		const scale = wall > size && !into.isSum ? size / wall : 1;
 		const from = (start[i] - at.from) * perNs, to = (end[i] - at.from) * perNs;
 		const first = Math.max(0, Math.floor(from)), last = Math.min(width - 1, Math.floor(to));
 		for (let x = first; x <= last; x++) {
@@ -35,6 +35,20 @@ function bucketsOf(side, run, at, width, into) {
 		}
 	}
 	return into;
+}
+
+// By pixel: an advance is spread over the time of the sample that ends it.
+function spreadAdvances(side, metric, at, sums, isIn) {
+	const {runs, runOfThread, samples} = side, {nr, thread, time, amount, leaf} = side.advances[metric], width = sums.length;
+	const pixelOf = (moment) => Math.max(0, Math.min(width - 1, Math.floor((moment - at.from) / (at.to - at.from) * width)));
+	for (let i = 0; i < nr; i++) {
+		if (isIn && !isIn(thread[i], leaf[i]))
+			continue;
+		const run = runs[runOfThread[thread[i]]], own = run ? sampleAt(side, run, time[i]) : 0, last = pixelOf(time[i]);
+		const first = run && own < run.last ? Math.min(last, pixelOf(samples.start[own])) : last;
+		for (let x = first; x <= last; x++)
+			sums[x] += amount[i] / (last - first + 1);
+	}
 }
 
 function newBuckets(at, width) {
@@ -85,6 +99,7 @@ class Tracks {
 		this.addAxis();
 		this.listen(this.summary);
 		this.listen(this.list.host);
+		this.heat = new HeatMap(this);
 		new ResizeObserver(() => this.draw()).observe(byId("time"));
 	}
 
@@ -149,19 +164,10 @@ class Tracks {
 		return {memory: memory, most: most};
 	}
 
-	// By pixel, of all threads: an advance is spread over the time of the sample that ends it.
+	// Of all threads.
 	advancesOf(metric, width) {
-		const {runs, runOfThread, samples} = this.side, sums = new Float64Array(width);
-		const {nr, thread, time, amount} = this.side.advances[metric];
-		const pixelOf = (at) => Math.max(0, Math.min(width - 1,
-			Math.floor((at - this.from) / (this.to - this.from) * width)));
-		for (let i = 0; i < nr; i++) {
-			const run = runs[runOfThread[thread[i]]], at = run ? sampleAt(this.side, run, time[i]) : 0;
-			const last = pixelOf(time[i]);
-			const first = run && at < run.last ? Math.min(last, pixelOf(samples.start[at])) : last;
-			for (let x = first; x <= last; x++)
-				sums[x] += amount[i] / (last - first + 1);
-		}
+		const sums = new Float64Array(width);
+		spreadAdvances(this.side, metric, this, sums, null);
 		return {advance: sums, most: sums.reduce((most, sum) => Math.max(most, sum), 1), metric: metric};
 	}
 
@@ -217,6 +223,7 @@ class Tracks {
 		for (const row of this.rows)
 			this.drawRow(row, ALL_PX, row.sums);
 		this.list.draw();
+		this.heat.draw();
 		this.placeRange();
 	}
 
@@ -343,6 +350,7 @@ class Tracks {
 		if (from === null)
 			return;
 		shown.style.left = box.left - outer.left + (from - this.from) / all * box.width + "px";
+		shown.style.height = state.heat ? this.summary.offsetHeight + "px" : "";
 		shown.style.width = Math.max(1, (to - from) / all * box.width) + "px";
 		this.byId(id + "-length").textContent = (id === "range" ? "" : "baseline ") + length;
 	}
@@ -385,6 +393,8 @@ class Tracks {
 	update() {
 		const [from, to, threads] = [this.chosenFrom(), this.chosenTo(), state[this.keys.threads]];
 		this.list.update();
+		this.heat.update();
+		this.host.classList.toggle("hot", state.heat);
 		this.draw();
 		if (this.marks)
 			this.marks.update();
@@ -427,6 +437,7 @@ function showTrackLegend() {
 // Elements of the tracks of the old recording: as those of the new one, with other ids.
 function addOldTracks() {
 	const first = byId("time").querySelector(".moments"), copy = first.cloneNode(true);
+	copy.querySelector("#track-legend").remove();
 	for (const at of copy.querySelectorAll("[id]"))
 		at.id += "-old";
 	for (const at of copy.querySelectorAll("[aria-label]"))
