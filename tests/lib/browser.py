@@ -122,7 +122,7 @@ class Browser:
                             {"name": "prefers-reduced-motion", "value": "reduce"}])
 
     def open(self, path, anchor="",
-             is_ready="document.body && document.body.dataset.ready === '1'"):
+             is_ready="document.body && document.body.dataset.complete === '1'"):
         self.call("Page.navigate", url="about:blank")
         self.call("Page.navigate", url=f"file://{os.path.abspath(path)}{anchor}")
         self.wait(is_ready)

@@ -67,11 +67,23 @@ function readIds(into, bytes, at, size, least) {
 }
 
 function readNumbers(into, bytes, at, size, least, unit) {
-	const nr = into.length;
-	into.fill(least * unit);
-	for (let scale = unit, plane = 0; plane < size; plane++, scale *= 256, at += nr) {
+	const nr = into.length, second = at + nr, third = second + nr;
+	let plane = Math.min(size, 3);
+	if (plane === 0) {
+		into.fill(least * unit);
+	} else if (plane === 1) {
 		for (let i = 0; i < nr; i++)
-			into[i] += bytes[at + i] * scale;
+			into[i] = (least + bytes[at + i]) * unit;
+	} else if (plane === 2) {
+		for (let i = 0; i < nr; i++)
+			into[i] = (least + (bytes[at + i] | bytes[second + i] << 8)) * unit;
+	} else {
+		for (let i = 0; i < nr; i++)
+			into[i] = (least + (bytes[at + i] | bytes[second + i] << 8 | bytes[third + i] << 16)) * unit;
+	}
+	for (let scale = unit * 2 ** 24; plane < size; plane++, scale *= 256) {
+		for (let i = 0, from = at + plane * nr; i < nr; i++)
+			into[i] += bytes[from + i] * scale;
 	}
 }
 

@@ -144,10 +144,16 @@ async function readSides() {
 		colors: isOfTwo() ? "change" : "module", sort: isOfTwo() ? "-change" : "-self"};
 }
 
-// After the first frame, in which all views have found out how large they are.
+// After the first frame, in which all views have found out how large they are. Tracks have their room, and are drawn
+// after that: of a large recording that takes some time.
 function isDrawn() {
 	document.body.dataset.ready = "1";
 	performance.mark("ready");
+	setTimeout(() => {
+		tracks.forEach((one) => one.draw());
+		document.body.dataset.complete = "1";
+		performance.mark("complete");
+	});
 }
 
 async function start() {

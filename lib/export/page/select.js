@@ -146,33 +146,63 @@ class StackRows {
 	}
 }
 
-// Sums by stack of one group after the other.
+// Sums by stack of one group after the other. Those of a row are beside each other, as leaves come in any order.
 class StackSums {
 	constructor(leafStack) {
+		const room = leafStack.length + 1; // a second group may need more
 		this.leafStack = leafStack;
-		this.rows = new StackRows(leafStack.length + 1); // a second group may need more
 		this.rowOf = new Int32Array(leafStack.length).fill(-1);
+		this.nr = 0;
+		this.groupOf = new Int32Array(room); // by row
+		this.stackOf = new Int32Array(room);
+		this.sums = new Float64Array(room * SUMS.length);
 		this.first = 0; // row of the group
 		this.group = 0;
 	}
 
 	begin(group) {
 		this.group = group;
-		this.first = this.rows.nr;
+		this.first = this.nr;
+	}
+
+	newRow(leaf) {
+		const row = this.nr++;
+		if (row === this.stackOf.length) {
+			this.groupOf = larger(this.groupOf, row * 2);
+			this.stackOf = larger(this.stackOf, row * 2);
+			this.sums = larger(this.sums, row * 2 * SUMS.length);
+		}
+		this.rowOf[leaf] = row;
+		this.groupOf[row] = this.group;
+		this.stackOf[row] = this.leafStack[leaf];
+		return row;
+	}
+
+	// Where the sums of a leaf begin, in the order of SUMS.
+	placeOf(leaf) {
+		const row = this.rowOf[leaf];
+		return (row < this.first ? this.newRow(leaf) : row) * SUMS.length;
 	}
 
 	add(leaf, weight, seen, square, known, joint) {
-		const rows = this.rows, row = this.rowOf[leaf];
-		if (row < this.first) {
-			this.rowOf[leaf] = rows.nr;
-			rows.add(this.group, this.leafStack[leaf], weight, seen, square, known, joint);
-			return;
-		}
-		rows.weight[row] += weight;
-		rows.seen[row] += seen;
-		rows.square[row] += square;
-		rows.known[row] += known;
-		rows.joint[row] += joint;
+		const at = this.placeOf(leaf), sums = this.sums;
+		sums[at] += weight;
+		sums[at + 1] += seen;
+		sums[at + 2] += square;
+		sums[at + 3] += known;
+		sums[at + 4] += joint;
+	}
+
+	finish() {
+		const rows = new StackRows(0), nr = rows.nr = this.nr;
+		rows.group = this.groupOf.subarray(0, nr);
+		rows.stack = this.stackOf.subarray(0, nr);
+		SUMS.forEach((key, which) => {
+			const column = rows[key] = new Float64Array(nr);
+			for (let row = 0, at = which; row < nr; row++, at += SUMS.length)
+				column[row] = this.sums[at];
+		});
+		return rows;
 	}
 }
 
@@ -186,42 +216,45 @@ function partIn(range, start, end) {
 	return inside <= 0 ? 0 : inside / (end - start);
 }
 
-function weightAt(samples, i, metric) {
-	switch (metric) {
-	case "cpu": return samples.cpu[i];
-	case "runq": return samples.runq[i];
-	case "blocked": return samples.blocked[i];
-	case "wall": return samples.cpu[i] + samples.runq[i] + samples.blocked[i];
-	}
-	return samples.seen[i];
+// By sample.
+function weightsOf(samples, metric) {
+	if (metric !== "wall")
+		return metric === "samples" ? samples.seen : samples[metric];
+	if (!samples.wall)
+		samples.wall = samples.cpu.map((cpu, i) => cpu + samples.runq[i] + samples.blocked[i]);
+	return samples.wall;
 }
 
 // Time off the CPU without an observation of its own is known: there the thread slept on.
-function knownOf(samples, i, metric) {
-	return (metric === "blocked" || metric === "wall") && !samples.seen[i] ? samples.blocked[i] : 0;
-}
-
 function addSamples(side, sums, run, metric, range) {
-	const samples = side.samples, counts = side.data.countSamples;
+	const samples = side.samples, counts = side.data.countSamples, weights = weightsOf(samples, metric);
+	const hasKnown = !counts && (metric === "blocked" || metric === "wall"), {start, end, blocked} = samples;
 	const leaves = metric === "blocked" ? side.leafOfSleep : samples.leaf;
 	let last = -1, lastSquare = 0; // the one before that is one observation
 	for (let i = range ? sampleAt(side, run, range.from) : run.first; i < run.last; i++) {
-		if (range && samples.start[i] > range.to)
+		if (range && start[i] > range.to)
 			break; // they are in order
-		const part = partIn(range, samples.start[i], samples.end[i]), seen = samples.seen[i];
+		const part = range ? partIn(range, start[i], end[i]) : 1, seen = samples.seen[i];
 		if (!part)
 			continue;
-		let weight = weightAt(samples, i, metric) * (metric === "samples" ? 1 : part);
+		let weight = weights[i] * (metric === "samples" ? 1 : part);
 		if (!weight)
 			continue;
-		const known = counts ? 0 : Math.min(weight, knownOf(samples, i, metric) * part);
+		const known = hasKnown && !seen ? Math.min(weight, blocked[i] * part) : 0;
 		if (counts)
 			weight = seen;
 		const estimated = weight - known, square = seen ? estimated * estimated / seen : 0;
-		const stays = seen === 1 && last >= 0 && leaves[last] === leaves[i] &&
-			samples.end[last] < samples.end[i];
-		if (weight)
-			sums.add(leaves[i], weight, seen, square, known, stays ? (lastSquare + square) / 2 : 0);
+		const stays = seen === 1 && last >= 0 && leaves[last] === leaves[i] && end[last] < end[i];
+		if (weight) {
+			const at = sums.placeOf(leaves[i]), into = sums.sums;
+			into[at] += weight;
+			into[at + 1] += seen;
+			into[at + 2] += square;
+			if (known)
+				into[at + 3] += known;
+			if (stays)
+				into[at + 4] += (lastSquare + square) / 2;
+		}
 		if (seen) {
 			last = seen === 1 ? i : -1;
 			lastSquare = square;
@@ -324,7 +357,7 @@ function weigh(side, groups, metric, range) {
 			}
 		}
 	}
-	return sums.rows;
+	return sums.finish();
 }
 
 function sumOf(rows, data) {

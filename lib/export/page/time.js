@@ -219,6 +219,8 @@ class Tracks {
 	}
 
 	draw() {
+		if (!document.body.dataset.ready) // then the first view is drawn before
+			return;
 		this.drawAxis();
 		for (const row of this.rows)
 			this.drawRow(row, ALL_PX, row.sums);

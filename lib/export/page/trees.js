@@ -421,7 +421,9 @@ class PlainTree {
 		for (let i = first; i < last; i++) {
 			const node = place[leaf[i]], other = slot[node];
 			slot[node] = other || i + 1;
-			for (const key of other ? SUMS : [])
+			if (!other)
+				continue;
+			for (const key of SUMS)
 				self[key][other] += rows[key][i];
 		}
 	}
