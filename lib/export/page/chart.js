@@ -212,7 +212,7 @@ class TimeChart extends Sheet {
 	}
 
 	yOf(row) {
-		return this.top() + row * FRAME_PX - this.host.scrollTop;
+		return this.top() + row * FRAME_PX - this.scrolled;
 	}
 
 	// Lanes in sight; those beside them as well while keys go from box to box.
@@ -222,19 +222,25 @@ class TimeChart extends Sheet {
 	}
 
 	paint(context) {
-		const look = frameLook();
+		const look = frameLook(), narrow = new Map();
 		this.boxes = [];
+		this.scrolled = this.host.scrollTop;
 		this.visibleLanes().forEach((lane) => this.layOut(lane));
 		for (const box of this.boxes) {
 			const y = this.yOf(box.row);
-			if (y > -FRAME_PX && y < this.height && box.depth < 0)
+			if (y <= -FRAME_PX || y >= this.height)
+				continue;
+			if (box.depth < 0)
 				this.paintHead(context, box.lane, y);
-			else if (y > -FRAME_PX && y < this.height)
+			else if (box.width < NARROW_BOX_PX && box.label >= 0 && box.label !== state.function)
+				addNarrow(narrow, box, y);
+			else
 				drawFrame(context, look, box.label, box.x, y, box.width, box.blocked && !this.holders.has(box.label) ? 0.45 : 1);
-			if (this.isFocused(box))
-				outline(context, look, box.x, y, box.width, 2);
 		}
-		context.globalAlpha = 1;
+		paintNarrow(context, look, narrow);
+		const focused = this.boxes.find((box) => this.isFocused(box));
+		if (focused)
+			outline(context, look, focused.x, this.yOf(focused.row), focused.width, 2);
 		this.paintArrow(context, look);
 		this.paintAxis(context);
 	}
@@ -493,6 +499,28 @@ class TimeChart extends Sheet {
 			this.reveal(lane);
 		return {at: next + 1, of: nr};
 	}
+}
+
+// Boxes without a name are drawn function by function, and without a gap: there may be one for each pixel of each row.
+const NARROW_BOX_PX = 5;
+
+function addNarrow(narrow, {label, blocked, x, width}, y) {
+	const key = 2 * label + (blocked ? 1 : 0);
+	let boxes = narrow.get(key);
+	if (!boxes)
+		narrow.set(key, boxes = []);
+	boxes.push(x, y, width);
+}
+
+function paintNarrow(context, look, narrow) {
+	for (const [key, boxes] of narrow) {
+		const label = key >> 1, isFound = look.matches && look.matches[label];
+		context.fillStyle = isFound ? look.match : look.colors[label];
+		context.globalAlpha = (key % 2 ? 0.45 : 1) * (look.matches && !isFound ? 0.35 : 1);
+		for (let i = 0; i < boxes.length; i += 3)
+			context.fillRect(boxes[i], boxes[i + 1], boxes[i + 2], FRAME_PX - 1);
+	}
+	context.globalAlpha = 1;
 }
 
 // What of the samples that a pixel stands for is most.
