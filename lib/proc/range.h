@@ -4,14 +4,17 @@
 #define PROFC_PROC_RANGE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "base/buf.h"
 
 /* The bounds of a mapping of a process, [start, end), and its file. */
 struct proc_range {
 	uint64_t start, end;
 	uint64_t offset, inode; /* of the file; 0: of none */
 	uint32_t dev_major, dev_minor;
-	bool executable, shared;
+	bool readable, writable, executable, shared;
 };
 
 /*
@@ -24,6 +27,34 @@ bool proc_range_at(int maps_fd, uint64_t address, struct proc_range *range);
  * third of a millisecond.
  */
 bool proc_range_in_text(int maps_fd, uint64_t address, struct proc_range *range);
+/* Rights that mappings may have to have. */
+enum proc_range_rights {
+	PROC_RANGE_ANY = 0,
+	PROC_RANGE_READ = 1,
+	PROC_RANGE_WRITE = 2,
+	PROC_RANGE_EXECUTE = 4,
+};
+
+/*
+ * By the first way: the mapping of an address, or the first one above it, of those with all of
+ * these rights. False: errno is ENOENT where there is none.
+ */
+bool proc_range_next(int maps_fd, uint64_t address, unsigned int rights, struct proc_range *range);
+/* All mappings with some rights, in order, by the first way or from the text. */
+struct proc_range_walk {
+	int maps_fd; /* borrowed */
+	unsigned int rights;
+	uint64_t at;
+	bool is_of_text; /* may be set before the first one: not by the first way */
+	struct buf text;
+	size_t text_at;
+	bool has_failed; /* afterwards: it did not come to the last mapping */
+};
+
+void proc_range_walk_begin(struct proc_range_walk *walk, int maps_fd, unsigned int rights);
+bool proc_range_walk_next(struct proc_range_walk *walk, struct proc_range *range);
+void proc_range_walk_end(struct proc_range_walk *walk);
+
 /* By the first way, or from all of the text. */
 bool proc_range_find(int maps_fd, uint64_t address, struct proc_range *range);
 

@@ -50,3 +50,38 @@ TEST(proc_range, is_that_of_the_mapping)
 		assert_int_equal(errno, ENOTTY);
 	close(maps);
 }
+
+/* Three mappings, of which the middle one alone may be written to. */
+static void check_walk(int maps, bool is_of_text)
+{
+	uint64_t pages = (uintptr_t)map_three();
+	struct proc_range_walk walk;
+	struct proc_range range;
+	unsigned int nr = 0;
+
+	proc_range_walk_begin(&walk, maps, PROC_RANGE_READ | PROC_RANGE_WRITE);
+	walk.is_of_text = is_of_text;
+	while (proc_range_walk_next(&walk, &range)) {
+		assert_true(range.readable && range.writable);
+		nr += range.start >= pages && range.end <= pages + 3 * PAGE;
+	}
+	assert_false(walk.has_failed);
+	proc_range_walk_end(&walk);
+	assert_int_equal(nr, 1);
+}
+
+TEST(proc_range, all_with_some_rights_come_in_order)
+{
+	int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	struct proc_range_walk walk;
+	struct proc_range range;
+
+	assert_true(maps >= 0);
+	check_walk(maps, false);
+	check_walk(maps, true);
+	close(maps);
+	proc_range_walk_begin(&walk, -1, PROC_RANGE_ANY);
+	assert_false(proc_range_walk_next(&walk, &range));
+	assert_true(walk.has_failed);
+	proc_range_walk_end(&walk);
+}
