@@ -14,11 +14,10 @@
 
 #include "base/address.h"
 #include "base/alloc.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "heap/heap_ring.h"
-#include "proc/maps.h"
+#include "proc/range.h"
 #include "proc/read.h"
 #include "proc/target_memory.h"
 
@@ -211,16 +210,16 @@ static int by_start(const void *left, const void *right)
 	return (a->start > b->start) - (a->start < b->start);
 }
 
-static void add_range(struct ranges *ranges, const struct proc_map *map)
+static void add_range(struct ranges *ranges, const struct proc_range *range)
 {
 	struct heap_stack *last = ranges->nr ? &ranges->at[ranges->nr - 1] : NULL;
 
-	if (last && last->end == map->start) {
-		last->end = map->end;
+	if (last && last->end == range->start) {
+		last->end = range->end;
 		return;
 	}
 	ARRAY_GROW(ranges->at, ranges->nr, ranges->cap);
-	ranges->at[ranges->nr++] = (struct heap_stack){map->start, map->end};
+	ranges->at[ranges->nr++] = (struct heap_stack){range->start, range->end};
 }
 
 #define WRITABLE_AT(member) offsetof(struct heap_private, known.writable.member)
@@ -245,45 +244,51 @@ static void tell_ranges(const struct heap_ring *ring, struct target_memory *memo
 	put(ring, memory, WRITABLE_AT(version), &version, sizeof(version));
 }
 
-/* `below` is the end of the next mapping below. */
-static struct heap_stack main_stack_of(const struct proc_stat *stat, const struct proc_map *map,
-				       uint64_t below)
+/*
+ * The main thread's stack, in this range: down to the next mapping below, which lies above `from`.
+ */
+static struct heap_stack main_stack_in(const struct proc_range *stack, uint64_t end, uint64_t from,
+				       struct target_memory *memory)
 {
-	uint64_t end = stat->first_sp;
+	struct proc_range_walk walk;
+	struct proc_range range;
+	uint64_t below = from;
 
-	if (end <= map->start || end > map->end)
-		return (struct heap_stack){.end = 0};
+	proc_range_walk_begin(&walk, target_memory_maps(memory), PROC_RANGE_ANY);
+	walk.at = from;
+	while (proc_range_walk_next(&walk, &range) && range.start < stack->start)
+		below = range.end;
+	proc_range_walk_end(&walk);
 	return (struct heap_stack){.start = max_u64(below, end - min_u64(end, MAIN_STACK_BYTES)),
 				   .end = end};
 }
 
 void heap_answer_maps(const struct heap_ring *ring, pid_t pid, struct target_memory *memory)
 {
-	struct buf text = {0};
 	struct ranges ranges = {.nr = 0};
-	struct proc_maps_iter iter;
 	struct proc_stat stat = {.first_sp = 0};
-	struct proc_map map;
-	uint64_t below = 0;
+	struct proc_range_walk walk;
+	struct proc_range range;
+	uint64_t last = 0;
 
-	if (!proc_read_process_file(pid, "maps", &text))
-		return;
 	proc_read_task_stat(pid, pid, &stat);
-	iter = proc_maps_over(buf_str(&text), text.nr_bytes);
-	while (proc_maps_next(&iter, &map) == 1) {
-		if (map.readable && map.writable) {
-			struct heap_stack stack = main_stack_of(&stat, &map, below);
+	proc_range_walk_begin(&walk, target_memory_maps(memory),
+			      PROC_RANGE_READ | PROC_RANGE_WRITE);
+	while (proc_range_walk_next(&walk, &range)) {
+		add_range(&ranges, &range);
+		if (stat.first_sp > range.start && stat.first_sp <= range.end) {
+			struct heap_stack stack =
+				main_stack_in(&range, stat.first_sp, last, memory);
 
-			add_range(&ranges, &map);
-			if (stack.end)
-				put(ring, memory, offsetof(struct heap_private, known.main_stack),
-				    &stack, sizeof(stack));
+			put(ring, memory, offsetof(struct heap_private, known.main_stack), &stack,
+			    sizeof(stack));
 		}
-		below = map.end;
+		last = range.end;
 	}
-	tell_ranges(ring, memory, &ranges);
+	proc_range_walk_end(&walk);
+	if (!walk.has_failed)
+		tell_ranges(ring, memory, &ranges);
 	free(ranges.at);
-	buf_release(&text);
 }
 
 /* Finds the process that asked, by the id it has for itself. 0: it does not have our memory. */

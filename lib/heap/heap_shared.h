@@ -521,8 +521,8 @@ struct heap_known {
 	 * at the start of the program, above which nothing is copied. Zeros: not known.
 	 */
 	struct heap_stack main_stack;
+	struct heap_writable writable; /* few: all so far lies in one page */
 	struct heap_stack_answer stacks[HEAP_THREAD_STACKS];
-	struct heap_writable writable;
 	struct heap_mapped mapped[HEAP_MAPPED_MAX]; /* the blob's own notes */
 	uint64_t nr_mapped;			    /* that it has made */
 	struct frame_links links;		    /* its root is written last */

@@ -4,11 +4,10 @@
 
 #include "base/address.h"
 #include "base/alloc.h"
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/minmax.h"
 #include "patch/patch_machine.h"
-#include "proc/maps.h"
+#include "proc/range.h"
 #include "proc/read.h"
 
 /* Kept free on either side: stacks and heaps grow, and the kernel keeps gaps between them. */
@@ -36,24 +35,23 @@ static void add_gap(struct gaps *gaps, uint64_t start, uint64_t end)
 
 static bool read_gaps(pid_t pid, struct gaps *gaps)
 {
-	struct buf text = {0};
-	struct proc_maps_iter iter;
-	struct proc_map map;
+	cleanup_close int maps = proc_open_task_file(pid, pid, "maps");
+	struct proc_range_walk walk;
+	struct proc_range range;
 	uint64_t end = LOWEST;
 
-	if (!proc_read_process_file(pid, "maps", &text))
+	if (maps < 0)
 		return false;
-	iter = proc_maps_over(buf_str(&text), text.nr_bytes);
-	while (proc_maps_next(&iter, &map) == 1) {
-		if (map.start > HIGHEST)
-			break;
+	proc_range_walk_begin(&walk, maps, PROC_RANGE_ANY);
+	while (proc_range_walk_next(&walk, &range) && range.start <= HIGHEST) {
 		/* A heap grows upwards and a stack downwards: the margins leave room. */
-		add_gap(gaps, end, map.start);
-		end = map.end;
+		add_gap(gaps, end, range.start);
+		end = range.end;
 	}
-	add_gap(gaps, end, HIGHEST);
-	buf_release(&text);
-	return true;
+	if (!walk.has_failed)
+		add_gap(gaps, end, HIGHEST);
+	proc_range_walk_end(&walk);
+	return !walk.has_failed;
 }
 
 /* Memory that is wanted within `reach_bytes` of what lies between two addresses. */

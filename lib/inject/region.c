@@ -16,7 +16,6 @@
 
 #include "base/address.h"
 #include "base/alloc.h"
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/minmax.h"
 #include "base/scan.h"
@@ -24,8 +23,9 @@
 #include "inject/memory_file.h"
 #include "inject/remote.h"
 #include "inject/stopped.h"
+#include "patch/patch_machine.h"
 #include "patch/span.h"
-#include "proc/maps.h"
+#include "proc/range.h"
 #include "proc/read.h"
 #include "proc/target_memory.h"
 
@@ -241,26 +241,24 @@ static bool is_mapped_there(const struct making *making)
 {
 	const struct region_plan *plan = making->plan;
 	uint64_t nr_data = 0, nr_rest = plan->gate_bytes;
-	struct proc_maps_iter iter;
-	struct buf text = {0};
-	struct proc_map map;
+	cleanup_close int maps = proc_open_task_file(making->pid, making->pid, "maps");
+	struct proc_range_walk walk;
+	struct proc_range range;
 
 	for (uint32_t i = 0; i < plan->nr_parts; i++) {
 		nr_data += plan->data_bytes;
 		nr_rest += plan->head_bytes + plan->parts[i].code_bytes;
 	}
-	if (!proc_read_process_file(making->pid, "maps", &text))
-		return false;
-	iter = proc_maps_over(buf_str(&text), text.nr_bytes);
-	while ((nr_data || nr_rest) && proc_maps_next(&iter, &map) == 1) {
-		if (makedev(map.dev_major, map.dev_minor) != making->rest.found.st_dev)
+	proc_range_walk_begin(&walk, maps, PROC_RANGE_ANY);
+	while ((nr_data || nr_rest) && proc_range_walk_next(&walk, &range)) {
+		if (makedev(range.dev_major, range.dev_minor) != making->rest.found.st_dev)
 			continue;
-		if (map.inode == making->data.found.st_ino)
-			nr_data -= min_u64(nr_data, map.end - map.start);
-		else if (map.inode == making->rest.found.st_ino)
-			nr_rest -= min_u64(nr_rest, map.end - map.start);
+		if (range.inode == making->data.found.st_ino)
+			nr_data -= min_u64(nr_data, range.end - range.start);
+		else if (range.inode == making->rest.found.st_ino)
+			nr_rest -= min_u64(nr_rest, range.end - range.start);
 	}
-	buf_release(&text);
+	proc_range_walk_end(&walk);
 	return !nr_data && !nr_rest;
 }
 

@@ -13,6 +13,7 @@
 #include <sys/ptrace.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -31,6 +32,7 @@
 #include "inject/sparing.h"
 #include "inject/willing.h"
 #include "proc/maps.h"
+#include "proc/range.h"
 #include "proc/read.h"
 #include "proc/target_memory.h"
 #include "tracee/machine.h"
@@ -117,26 +119,46 @@ static bool has_code(struct target_memory *memory, uint64_t at,
 	return find(bytes, got, &offset) && offset == 0;
 }
 
-static uint64_t address_of(const struct proc_map *map, uint64_t offset)
+static uint64_t address_of(const struct proc_range *range, uint64_t offset)
 {
-	uint64_t nr_bytes = map->end - map->start;
+	uint64_t nr_bytes = range->end - range->start;
 
-	return offset - map->offset < nr_bytes ? map->start + (offset - map->offset) : 0;
+	return offset - range->offset < nr_bytes ? range->start + (offset - range->offset) : 0;
 }
 
-/* Processes with one C library have the code in the same places of it. */
-static bool find_by_hint(struct target_memory *memory, const struct proc_map *map,
-			 const struct remote_hint *hint, struct remote_code *code)
+/* `restore` as for search_maps(). */
+static bool is_code_at(struct target_memory *memory, const struct proc_range *range,
+		       uint64_t restore, const struct remote_hint *hint, struct remote_code *code)
 {
 	const struct remote_code there = {
-		.call = address_of(map, hint->call_offset),
-		.restore = code->restore ? code->restore : address_of(map, hint->restore_offset)};
+		.call = address_of(range, hint->call_offset),
+		.restore = restore ? restore : address_of(range, hint->restore_offset)};
 
 	if (!there.call || !there.restore || !has_code(memory, there.call, remote_find_call) ||
 	    !has_code(memory, there.restore, remote_find_restore))
 		return false;
 	*code = there;
 	return true;
+}
+
+/* Processes with one C library have the code in the same places of it. */
+static bool find_by_hint(struct target_memory *memory, uint64_t restore,
+			 const struct remote_hint *hint, struct remote_code *code)
+{
+	struct proc_range_walk walk;
+	struct proc_range range;
+	bool is_found = false;
+
+	if (!hint->inode)
+		return false;
+	proc_range_walk_begin(&walk, target_memory_maps(memory),
+			      PROC_RANGE_READ | PROC_RANGE_EXECUTE);
+	while (!is_found && proc_range_walk_next(&walk, &range))
+		is_found = range.inode == hint->inode &&
+			   makedev(range.dev_major, range.dev_minor) == hint->dev &&
+			   is_code_at(memory, &range, restore, hint, code);
+	proc_range_walk_end(&walk);
+	return is_found;
 }
 
 static uint64_t restore_in_vdso(pid_t pid, struct target_memory *memory)
@@ -184,13 +206,13 @@ static bool search_maps(pid_t pid, struct target_memory *memory, bool of_libc, u
 		if (!map.executable || !map.readable || !map.nr_path_bytes || map.path[0] != '/' ||
 		    is_libc != of_libc)
 			continue;
-		if (find_by_hint(memory, &map, hint, code))
-			break;
 		search(memory, &map, code, &is_found);
 		*is_read |= is_found;
 		*is_unread |= !is_found;
 		if (code->call && code->restore)
 			*hint = (struct remote_hint){
+				.dev = makedev(map.dev_major, map.dev_minor),
+				.inode = map.inode,
 				.call_offset = code->call - map.start + map.offset,
 				.restore_offset =
 					restore ? 0 : code->restore - map.start + map.offset};
@@ -210,7 +232,8 @@ int remote_find_code(pid_t pid, struct target_memory *memory, struct remote_hint
 	if (!hint)
 		hint = &none;
 	restore = remote_restores_in_vdso ? restore_in_vdso(pid, memory) : 0;
-	if (search_maps(pid, memory, true, restore, hint, code, &is_read, &is_unread) ||
+	if (find_by_hint(memory, restore, hint, code) ||
+	    search_maps(pid, memory, true, restore, hint, code, &is_read, &is_unread) ||
 	    search_maps(pid, memory, false, restore, hint, code, &is_read, &is_unread))
 		return 0;
 	if (proc_task_has_ended(pid, pid)) /* its memory goes before it does */
@@ -423,7 +446,7 @@ static bool is_in_restartable_sequence(const struct remote *remote)
  * has the bounds of that stack (ucontext.uc_stack). They must be within the mapping of the stack
  * pointer: other words may look alike.
  */
-static bool is_on_signal_stack(const struct remote *remote, const struct proc_map *map)
+static bool is_on_signal_stack(const struct remote *remote, const struct proc_range *range)
 {
 	enum { LINK = 1, STACK = 2, SIZE = 4 };
 	uint64_t sp = inject_stack_pointer(&remote->regs);
@@ -434,11 +457,20 @@ static bool is_on_signal_stack(const struct remote *remote, const struct proc_ma
 
 	for (size_t i = 0; i + SIZE < got / sizeof(*words) && !is; i++)
 		is = remote_is_frame_begin(words[i]) && !words[i + LINK] &&
-		     words[i + STACK] >= map->start && words[i + STACK] <= sp &&
+		     words[i + STACK] >= range->start && words[i + STACK] <= sp &&
 		     sp - words[i + STACK] < words[i + SIZE] &&
-		     words[i + SIZE] <= map->end - words[i + STACK];
+		     words[i + SIZE] <= range->end - words[i + STACK];
 	free(words);
 	return is;
+}
+
+/* The one that the kernel has made for the program. */
+static bool is_main_stack(const struct remote *remote, const struct proc_range *range)
+{
+	struct proc_stat stat;
+
+	return proc_read_task_stat(remote->pid, remote->tid, &stat) &&
+	       stat.first_sp >= range->start && stat.first_sp <= range->end;
 }
 
 /*
@@ -448,30 +480,19 @@ static bool is_on_signal_stack(const struct remote *remote, const struct proc_ma
  */
 static bool has_room(const struct remote *remote)
 {
-	struct buf text = {0};
-	struct proc_maps_iter iter;
-	struct proc_map map, before = {0};
-	uint64_t sp = inject_stack_pointer(&remote->regs);
-	uint64_t data = inject_thread_pointer(remote->tid, &remote->regs);
-	bool has = false;
+	const int maps = target_memory_maps(remote->memory);
+	const uint64_t sp = inject_stack_pointer(&remote->regs);
+	const uint64_t data = inject_thread_pointer(remote->tid, &remote->regs);
+	struct proc_range range, below;
+	bool is_main, is_made;
 
-	if (!proc_read_process_file(remote->pid, "maps", &text))
+	if (!proc_range_find(maps, sp, &range))
 		return false;
-	iter = proc_maps_over(buf_str(&text), text.nr_bytes);
-	while (proc_maps_next(&iter, &map) == 1) {
-		if (sp >= map.start && sp < map.end) {
-			bool is_main = map.nr_path_bytes == 7 && !memcmp(map.path, "[stack]", 7);
-			bool is_made = before.end == map.start && !before.readable &&
-				       !before.writable && data > sp && data < map.end;
-
-			has = map.writable && sp - map.start >= ROOM_BYTES / (is_main ? 4 : 1) &&
-			      (is_main || is_made) && !is_on_signal_stack(remote, &map);
-			break;
-		}
-		before = map;
-	}
-	buf_release(&text);
-	return has;
+	is_made = proc_range_find(maps, range.start - 1, &below) && !below.readable &&
+		  !below.writable && data > sp && data < range.end;
+	is_main = !is_made && is_main_stack(remote, &range);
+	return range.writable && sp - range.start >= ROOM_BYTES / (is_main ? 4 : 1) &&
+	       (is_main || is_made) && !is_on_signal_stack(remote, &range);
 }
 
 /* Releases a thread that has died, or has executed a program and so has its leader's id. */

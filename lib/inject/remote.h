@@ -32,6 +32,7 @@ struct remote_code {
  * only if its bytes are in the memory of the process. Zeros: nowhere yet.
  */
 struct remote_hint {
+	uint64_t dev, inode; /* of the file */
 	uint64_t call_offset, restore_offset;
 };
 

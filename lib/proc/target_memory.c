@@ -67,6 +67,11 @@ void target_memory_close(struct target_memory *memory)
 	free(memory);
 }
 
+int target_memory_maps(const struct target_memory *memory)
+{
+	return memory->maps_fd;
+}
+
 static bool is_served_at(struct target_memory *memory, uint64_t address, struct proc_range *range)
 {
 	/* Addresses that are not mapped cause no wait. */

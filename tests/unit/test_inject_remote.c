@@ -30,12 +30,15 @@ TEST(remote, code_is_believed_to_be_where_it_was_by_its_bytes)
 	assert_int_equal(hinted.call, searched.call);
 	assert_int_equal(hinted.restore, searched.restore);
 
-	wrong = (struct remote_hint){hint.call_offset + 1, hint.restore_offset};
+	wrong = hint;
+	wrong.call_offset++;
 	assert_int_equal(found_by(memory, &wrong).call, searched.call);
-	wrong = (struct remote_hint){hint.call_offset, hint.restore_offset - 1};
+	wrong = hint;
+	wrong.restore_offset--;
 	assert_int_equal(found_by(memory, &wrong).restore, searched.restore);
 	assert_int_equal(wrong.restore_offset, hint.restore_offset);
-	wrong = (struct remote_hint){UINT64_MAX, UINT64_MAX};
+	wrong = hint;
+	wrong.call_offset = wrong.restore_offset = UINT64_MAX;
 	assert_int_equal(found_by(memory, &wrong).call, searched.call);
 	assert_int_equal(found_by(memory, NULL).call, searched.call);
 	target_memory_close(memory);
