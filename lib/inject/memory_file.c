@@ -21,7 +21,7 @@
 #include "base/err.h"
 #include "base/minmax.h"
 
-#define PIECE_BYTES ((size_t)64 << 10)
+#define PIECE_BYTES ((size_t)16 << 10)
 
 /* The seal of files that cannot be executed (Linux 6.3); files may be made with it. */
 #ifndef F_SEAL_EXEC
@@ -137,6 +137,14 @@ void file_pieces_add(struct file_pieces *pieces, uint64_t offset, const void *by
 	pieces->nr_bytes = offset + nr_bytes;
 }
 
+void file_pieces_leave(struct file_pieces *pieces, uint64_t offset)
+{
+	assert(offset >= pieces->nr_bytes && pieces->nr < FILE_PIECES_MAX);
+	pieces->at[pieces->nr++] =
+		(struct file_piece){.nr_bytes = offset - pieces->nr_bytes, .is_left = true};
+	pieces->nr_bytes = offset;
+}
+
 static bool write_piece(int file, const uint8_t *bytes, size_t nr, uint64_t offset)
 {
 	for (size_t at = 0; at < nr;) {
@@ -186,7 +194,8 @@ static bool has_bytes(int file, const struct file_pieces *pieces)
 	uint64_t offset = 0;
 
 	for (size_t i = 0; i < pieces->nr; i++) {
-		if (!has_piece(file, &pieces->at[i], offset, found, zeros))
+		if (!pieces->at[i].is_left &&
+		    !has_piece(file, &pieces->at[i], offset, found, zeros))
 			return false;
 		offset += pieces->at[i].nr_bytes;
 	}

@@ -2,6 +2,7 @@
 #ifndef PROFC_INJECT_MEMORY_FILE_H
 #define PROFC_INJECT_MEMORY_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -33,6 +34,7 @@ struct file_pieces {
 	struct file_piece {
 		const uint8_t *bytes; /* borrowed; NULL: zeros */
 		size_t nr_bytes;
+		bool is_left; /* it is never used, and may hold anything */
 	} at[FILE_PIECES_MAX];
 	size_t nr;
 	uint64_t nr_bytes; /* of all */
@@ -41,6 +43,9 @@ struct file_pieces {
 /* Add a piece at this offset, and zeros before it. */
 void file_pieces_add(struct file_pieces *pieces, uint64_t offset, const void *bytes,
 		     size_t nr_bytes);
+
+/* Add a piece up to this offset that is neither written nor looked at. */
+void file_pieces_leave(struct file_pieces *pieces, uint64_t offset);
 
 /*
  * Take the file likewise, fill it with these bytes, and seal it against writing. No process can

@@ -88,7 +88,8 @@ void region_plan_data(struct region_plan *plan)
 			plan->data_bytes + (plan->has_all ? sizeof(struct heap_all) : 0);
 		plan->data_bytes = plan->heap_offset + sizeof(struct heap_shared);
 	}
-	code_offset = plan->head_bytes;
+	/* The first part's code is as far behind the header as in memory: one call maps both. */
+	code_offset = plan->head_bytes + (PATCH_DATA_REACH_BYTES ? 0 : plan->data_bytes);
 	for (uint32_t i = 0; i < plan->nr_parts; i++) {
 		plan->parts[i].file_offset = code_offset;
 		code_offset += plan->parts[i].code_bytes;
@@ -213,6 +214,9 @@ static void fill_header(struct region_header *header, const struct region_plan *
 
 /* -- the files -- */
 
+/* Kept free around private memory, as the kernel keeps gaps below stacks. */
+#define PRIVATE_APART_BYTES ((uint64_t)1 << 20)
+
 /* A memfd: its descriptor in the process, and ours. */
 struct memory {
 	int64_t fd; /* negative: there is none */
@@ -234,6 +238,7 @@ struct making {
 	struct memory data, rest;
 	struct mapped mapped[2 * REGION_PARTS_MAX + 2]; /* so far */
 	size_t nr_mapped;
+	uint64_t below_bytes; /* below the first part, of private memory and gaps */
 };
 
 /* Are our files mapped there, or did the process swap the descriptors before the calls of mmap? */
@@ -290,42 +295,6 @@ static void unmap_all(struct making *making)
 			2);
 }
 
-static int64_t reserve(struct making *making, uint64_t address, uint64_t nr_bytes)
-{
-	const uint64_t args[] = {
-		address,      nr_bytes,
-		PROT_NONE,    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
-		(uint64_t)-1, 0};
-	int64_t got = remote_call(making->remote, SYS_mmap, args, 6);
-
-	if (got >= 0)
-		note_mapped(making, (uint64_t)got, nr_bytes);
-	return got < 0 ? got : 0;
-}
-
-/* Reserve the address ranges of a part before the kernel places other mappings. */
-static int64_t reserve_part(struct making *making, uint32_t part)
-{
-	const struct region_plan *plan = making->plan;
-	const struct region_part *at = &plan->parts[part];
-	bool is_one = is_one_range(at, plan->head_bytes);
-	int64_t status = reserve(making, at->address, region_plan_bytes(plan, part, is_one));
-
-	return status == 0 && !is_one ? reserve(making, at->data_address, plan->data_bytes)
-				      : status;
-}
-
-static int reserve_all(struct making *making, struct err *err)
-{
-	for (uint32_t i = 0; i < making->plan->nr_parts; i++) {
-		int64_t status = reserve_part(making, i);
-
-		if (status < 0)
-			return refused(err, making->pid, "map memory", status);
-	}
-	return 0;
-}
-
 struct wanted_map {
 	uint64_t address, nr_bytes, offset;
 	int protection, flags;
@@ -334,39 +303,91 @@ struct wanted_map {
 static int64_t map_there(struct making *making, const struct memory *memory,
 			 const struct wanted_map *wanted)
 {
-	const uint64_t args[] = {wanted->address,
-				 wanted->nr_bytes,
-				 (uint64_t)wanted->protection,
-				 (uint64_t)(wanted->flags | MAP_FIXED),
-				 (uint64_t)memory->fd,
-				 wanted->offset};
+	const uint64_t args[] = {
+		wanted->address,	 wanted->nr_bytes,     (uint64_t)wanted->protection,
+		(uint64_t)wanted->flags, (uint64_t)memory->fd, wanted->offset};
 	int64_t got = remote_call(making->remote, SYS_mmap, args, 6);
 
+	if (got >= 0 && wanted->flags & MAP_FIXED_NOREPLACE)
+		note_mapped(making, (uint64_t)got, wanted->nr_bytes);
 	return got < 0 ? got : 0;
 }
 
-/* Map the header first: a later profc finds the other mappings by it. */
-static int64_t map_part(struct making *making, uint32_t part)
+static int64_t reserve(struct making *making, uint64_t address, uint64_t nr_bytes)
+{
+	static const struct memory none = {.fd = -1};
+	const struct wanted_map nothing = {.address = address,
+					   .nr_bytes = nr_bytes,
+					   .protection = PROT_NONE,
+					   .flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+						    MAP_FIXED_NOREPLACE};
+
+	return map_there(making, &none, &nothing);
+}
+
+/*
+ * Reserve the address ranges of parts before the header is mapped, but for the first one's, which
+ * comes with that.
+ */
+static int reserve_all(struct making *making, struct err *err)
+{
+	const struct region_plan *plan = making->plan;
+	int64_t status = 0;
+
+	for (uint32_t i = 0; i < plan->nr_parts && status == 0; i++) {
+		bool is_one = is_one_range(&plan->parts[i], plan->head_bytes);
+
+		if (i)
+			status = reserve(making, plan->parts[i].address,
+					 region_plan_bytes(plan, i, is_one));
+		if (status == 0 && !is_one)
+			status = reserve(making, plan->parts[i].data_address, plan->data_bytes);
+	}
+	return status < 0 ? refused(err, making->pid, "map memory", status) : 0;
+}
+
+/* As the file is laid out: what else lies between header and code, and behind it, comes later. */
+static int64_t map_first(struct making *making)
+{
+	const struct region_plan *plan = making->plan;
+	const struct wanted_map first = {
+		.address = plan->parts[0].address,
+		.nr_bytes =
+			region_plan_bytes(plan, 0, is_one_range(&plan->parts[0], plan->head_bytes)),
+		.protection = PROT_READ | PROT_EXEC,
+		.flags = MAP_PRIVATE | MAP_FIXED_NOREPLACE};
+
+	return map_there(making, &making->rest, &first);
+}
+
+/* A later profc finds the other mappings by a header. */
+static int64_t map_head_and_code(struct making *making, uint32_t part)
 {
 	const struct region_plan *plan = making->plan;
 	const struct wanted_map head = {.address = plan->parts[part].address,
 					.nr_bytes = plan->head_bytes,
 					.protection = PROT_READ,
-					.flags = MAP_PRIVATE};
-	const struct wanted_map data = {.address = region_plan_counters(plan, part),
-					.nr_bytes = plan->data_bytes,
-					.protection = PROT_READ | PROT_WRITE,
-					.flags = MAP_SHARED};
+					.flags = MAP_PRIVATE | MAP_FIXED};
 	const struct wanted_map code = {.address = region_plan_code(plan, part),
 					.nr_bytes = plan->parts[part].code_bytes,
 					.offset = plan->parts[part].file_offset,
 					.protection = PROT_READ | PROT_EXEC,
-					.flags = MAP_PRIVATE};
+					.flags = MAP_PRIVATE | MAP_FIXED};
 	int64_t status = map_there(making, &making->rest, &head);
 
-	if (status == 0)
-		status = map_there(making, &making->data, &data);
 	return status < 0 ? status : map_there(making, &making->rest, &code);
+}
+
+static int64_t map_part(struct making *making, uint32_t part)
+{
+	const struct region_plan *plan = making->plan;
+	const struct wanted_map data = {.address = region_plan_counters(plan, part),
+					.nr_bytes = plan->data_bytes,
+					.protection = PROT_READ | PROT_WRITE,
+					.flags = MAP_SHARED | MAP_FIXED};
+	int64_t status = part ? map_head_and_code(making, part) : map_first(making);
+
+	return status < 0 ? status : map_there(making, &making->data, &data);
 }
 
 /* Private: a forked child has other threads at the same addresses. */
@@ -378,7 +399,7 @@ static int64_t map_gate(struct making *making)
 					.nr_bytes = plan->gate_bytes,
 					.offset = last->file_offset + last->code_bytes,
 					.protection = PROT_READ | PROT_WRITE,
-					.flags = MAP_PRIVATE};
+					.flags = MAP_PRIVATE | MAP_FIXED};
 
 	return plan->gate_bytes ? map_there(making, &making->rest, &gate) : 0;
 }
@@ -418,10 +439,14 @@ static int wipe_in_children(struct making *making, uint64_t address, uint64_t nr
 	return 0;
 }
 
-/* Code finds it by its address, so it may be anywhere. */
+/*
+ * Code finds it by its address, so it may be anywhere but where the first part will be: if there is
+ * room, below that.
+ */
 static int map_private(struct making *making, uint64_t nr_bytes, uint64_t *address, struct err *err)
 {
-	const uint64_t args[] = {0,
+	const uint64_t part = making->plan->parts[0].address;
+	const uint64_t args[] = {part - min_u64(part, page_align(nr_bytes) + making->below_bytes),
 				 nr_bytes,
 				 PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
@@ -432,6 +457,7 @@ static int map_private(struct making *making, uint64_t nr_bytes, uint64_t *addre
 	if (at < 0)
 		return refused(err, making->pid, "map memory", at);
 	note_mapped(making, (uint64_t)at, nr_bytes);
+	making->below_bytes += page_align(nr_bytes) + PRIVATE_APART_BYTES;
 	*address = (uint64_t)at;
 	return 0;
 }
@@ -514,6 +540,8 @@ static int make_rest(struct making *making, struct err *err)
 	file_pieces_add(&pieces, 0, &making->region->header, sizeof(making->region->header));
 	file_pieces_add(&pieces, plan->patches_offset, contents->patches,
 			contents->nr_patches * sizeof(*contents->patches));
+	file_pieces_add(&pieces, plan->head_bytes, NULL, 0);
+	file_pieces_leave(&pieces, plan->parts[0].file_offset);
 	for (uint32_t i = 0; i < plan->nr_parts; i++)
 		file_pieces_add(&pieces, plan->parts[i].file_offset, contents->code[i],
 				contents->nr_code_bytes[i]);
@@ -572,6 +600,7 @@ int region_make(struct region *region, const struct region_plan *plan,
 				.contents = contents,
 				.remote = remote,
 				.pid = pid,
+				.below_bytes = PRIVATE_APART_BYTES,
 				.data = {.fd = -1, .file = -1},
 				.rest = {.fd = -1, .file = -1}};
 	const struct region_owner owner = region_own_identity();

@@ -127,6 +127,25 @@ TEST(memory_file, is_filled_for_good)
 	close(fd);
 }
 
+TEST(memory_file, what_is_left_keeps_its_place)
+{
+	static uint8_t bytes[NR_BYTES], found[NR_BYTES];
+	struct file_pieces pieces = {.nr = 0};
+	int fd = new_memory(), file = -1;
+
+	memset(bytes, 7, sizeof(bytes));
+	file_pieces_add(&pieces, 0, bytes, 1);
+	file_pieces_leave(&pieces, GAP_END);
+	file_pieces_add(&pieces, GAP_END, bytes + GAP_END, NR_BYTES - GAP_END);
+	assert_int_equal(memory_file_take_filled(&file, getpid(), fd, NAME, &pieces, NULL), 0);
+	assert_int_equal(pwrite(fd, "spoil", 5, 1), -1);
+	memset(bytes + 1, 0, GAP_END - 1);
+	assert_int_equal(pread(file, found, NR_BYTES, 0), NR_BYTES);
+	assert_memory_equal(found, bytes, NR_BYTES);
+	close(file);
+	close(fd);
+}
+
 /* By another process that had it before us. */
 TEST(memory_file, that_is_mapped_is_refused)
 {
