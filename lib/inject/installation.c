@@ -615,11 +615,6 @@ static bool have_own_word(const struct stopped *stopped, struct target_memory *m
 
 enum apply_outcome { APPLIED, APPLY_FAILED, APPLY_NO_THREAD_DATA, APPLY_NO_OWN_WORD };
 
-static bool is_among(const struct region *region, const struct stopped *stopped)
-{
-	return region_is_among(&region->header, region->header.parts[0].address, stopped);
-}
-
 static void note_id_at(const struct installation *installation, const struct stopped *stopped,
 		       struct target_memory *memory)
 {
@@ -642,7 +637,7 @@ static enum apply_outcome apply(struct installation *installation,
 
 	if (status < 0)
 		return APPLY_FAILED;
-	if (!is_among(&installation->region, &stopped)) {
+	if (!region_is_of(&installation->region, &stopped)) {
 		stopped_end(&stopped);
 		fail_changed(access, err);
 		return APPLY_FAILED;

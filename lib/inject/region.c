@@ -797,6 +797,18 @@ bool region_is_among(const struct region_header *header, uint64_t address,
 	       memcmp(&found, header, sizeof(found)) == 0;
 }
 
+/* No other file has its number while it is mapped here. */
+bool region_is_of(const struct region *region, const struct stopped *stopped)
+{
+	pid_t tid = stopped->nr ? stopped->threads[0].tid : stopped->pid;
+	cleanup_close int maps = proc_open_task_file(stopped->pid, tid, "maps");
+	struct proc_range range;
+
+	return maps >= 0 && proc_range_find(maps, region->header.parts[0].address, &range) &&
+	       range.inode == region->inode &&
+	       makedev(range.dev_major, range.dev_minor) == region->dev;
+}
+
 static bool has_sound_heap(const struct region_header *header)
 {
 	if (!header->heap_offset)

@@ -206,6 +206,8 @@ bool region_is_sound(const struct region_header *header);
  */
 bool region_is_among(const struct region_header *header, uint64_t address,
 		     const struct stopped *stopped);
+/* The same of a region of ours, by its file. */
+bool region_is_of(const struct region *region, const struct stopped *stopped);
 bool region_patches_are_sound(const struct patch *patches, size_t nr);
 
 #endif

@@ -364,9 +364,34 @@ bool target_memory_put(struct target_memory *memory, uint64_t address, const voi
 	       pwrite(memory->fd, bytes, nr_bytes, (off_t)address) == (ssize_t)nr_bytes;
 }
 
+/*
+ * Memory that is there takes one file to be sure of that, and none to read it. False: it is not, or
+ * may not be read so.
+ */
+static bool get_ready_once(pid_t tid, uint64_t address, void *out, size_t nr_bytes)
+{
+	cleanup_close int fd = proc_open_task_file(tid, tid, "pagemap");
+	const struct target_memory its = {.pagemap_fd = fd};
+	struct iovec here = {.iov_base = out, .iov_len = nr_bytes};
+	struct iovec there = {.iov_base = (void *)(uintptr_t)address, .iov_len = nr_bytes};
+	struct pages pages;
+
+	if (fd < 0 || nr_bytes > page_bytes())
+		return false;
+	read_pages(&its, address, nr_bytes, &pages);
+	for (size_t i = 0; i < pages.nr; i++) {
+		if (!is_there(&pages, i))
+			return false;
+	}
+	return process_vm_readv(tid, &here, 1, &there, 1, 0) == (ssize_t)nr_bytes;
+}
+
 bool target_memory_get_once(pid_t tid, uint64_t address, void *out, size_t nr_bytes)
 {
-	cleanup_target_memory struct target_memory *memory = target_memory_open(tid, NULL);
+	cleanup_target_memory struct target_memory *memory = NULL;
 
+	if (get_ready_once(tid, address, out, nr_bytes))
+		return true;
+	memory = target_memory_open(tid, NULL);
 	return memory && target_memory_get(memory, address, out, nr_bytes);
 }
