@@ -24,6 +24,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/minmax.h"
 #include "inject/access.h"
 #include "inject/call_filters.h"
 #include "inject/letting_go.h"
@@ -43,10 +44,12 @@
 #define ROOM_BYTES	    (64 * 1024) /* of stack, at least, below the used part */
 #define TRIES_MAX	    16		/* threads that are stopped until one will do */
 #define ASK_AGAIN_NS	    (20 * NS_PER_MS)
-#define SPIN_NS		    (5 * NS_PER_US)
-#define STOPPING_NS	    (20 * NS_PER_US) /* between two looks whether a thread has stopped */
-#define PAUSE_MAX_NS	    (50 * NS_PER_MS) /* between two searches */
-#define SEARCH_BYTES	    (64 * 1024)	     /* of stack, in which a signal frame is searched */
+/* Between two looks whether a thread has stopped. */
+#define STOPPING_NS	(20 * NS_PER_US)
+#define STOPPING_NS_MAX (500 * NS_PER_US)
+#define SPIN_NS		(5 * NS_PER_US)
+#define PAUSE_MAX_NS	(50 * NS_PER_MS) /* between two searches */
+#define SEARCH_BYTES	(64 * 1024)	 /* of stack, in which a signal frame is searched */
 
 /* PTRACE_GET_RSEQ_CONFIGURATION, since Linux 5.13 */
 #define GET_RSEQ_CONFIGURATION 0x420f
@@ -316,6 +319,12 @@ static bool get_regs(struct remote *remote, struct user_regs_struct *regs)
 	       iov.iov_len == sizeof(*regs);
 }
 
+/* Each look takes CPU time, which most have where none is idle: there pauses grow. */
+static long pause_ns(uint64_t waited_ns)
+{
+	return (long)min_u64(max_u64(waited_ns / 4, STOPPING_NS), STOPPING_NS_MAX);
+}
+
 /*
  * False: the thread has died, and is not reaped. It is interrupted again each `ask_ns`; 0: never.
  * Then it is about to stop, mostly on our CPU, which it needs for that: we sleep.
@@ -331,7 +340,8 @@ static bool await_stop(const struct remote *remote, uint64_t ask_ns, int *status
 
 		if (now_ns - begun_ns > SPIN_NS)
 			clock_nanosleep(CLOCK_MONOTONIC, 0,
-					&(struct timespec){.tv_nsec = STOPPING_NS}, NULL);
+					&(struct timespec){.tv_nsec = pause_ns(now_ns - begun_ns)},
+					NULL);
 		/* An interrupt may be lost; a thread in vfork(2) stops only after that. */
 		if (ask_ns && now_ns - asked_ns > ask_ns) {
 			asked_ns = now_ns;
