@@ -73,6 +73,7 @@ struct looks {
 	uint64_t again_ns; /* for libraries */
 	uint64_t code_ns;  /* when its probes were last examined */
 	bool is_over;	   /* no more probes are put in */
+	uint64_t print;	   /* of all code, when all mappings were read last; 0: not known */
 };
 
 /* The links that were sent to the process, and the number of its installations at that time. */

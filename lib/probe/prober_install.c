@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Puts the probes that are wanted in files into a process. */
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/lasting_hash.h"
 #include "base/minmax.h"
 #include "base/own_thread.h"
 #include "code/plt_entry.h"
@@ -23,6 +26,7 @@
 #include "probe/prober_priv.h"
 #include "probe/prober_spans_priv.h"
 #include "proc/maps.h"
+#include "proc/range.h"
 #include "proc/read.h"
 #include "proc/target_memory.h"
 
@@ -304,6 +308,45 @@ static void search(struct prober *prober, struct prober_file *file)
 	prober_forget_names(prober);
 }
 
+/*
+ * A number that changes with any executable mapping, in some microseconds: libraries come rarely,
+ * and the text of all mappings takes ten times as long. 0: the kernel does not tell.
+ */
+static uint64_t print_code(const struct target_memory *memory)
+{
+	uint64_t print = LASTING_HASH_BEGIN, at = 0;
+	struct proc_range range;
+
+	while (proc_range_next(target_memory_maps(memory), at, PROC_RANGE_EXECUTE, &range)) {
+		const uint64_t words[] = {range.start,
+					  range.end,
+					  range.offset,
+					  range.inode,
+					  makedev(range.dev_major, range.dev_minor),
+					  range.shared};
+
+		for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+			print = lasting_hash_number(print, words[i]);
+		at = range.end;
+	}
+	return at && errno == ENOENT ? print : 0;
+}
+
+/* Is all code as it was when all mappings were read last? */
+static bool has_old_code(const struct probed_process *process, uint64_t print,
+			 struct target_memory *memory)
+{
+	if (!print || print != process->looks.print)
+		return false;
+	for (const struct probed_process *of = process; of; of = of->giver) {
+		for (size_t i = 0; i < of->nr_mappings; i++) {
+			if (is_loaded_anew(process, &of->mappings[i], memory))
+				return false;
+		}
+	}
+	return true;
+}
+
 /* Gather the wanted places of mappings that are new. */
 static bool gather_new(struct prober *prober, struct probed_process *process,
 		       struct target_memory *memory, struct gathered *gathered)
@@ -311,9 +354,13 @@ static bool gather_new(struct prober *prober, struct probed_process *process,
 	struct buf text = {0};
 	struct proc_maps_iter iter;
 	struct proc_map map;
+	const uint64_t print = print_code(memory); /* first, as more may be mapped meanwhile */
 
+	if (has_old_code(process, print, memory))
+		return true;
 	if (!proc_read_process_file(process->pid, "maps", &text))
 		return false;
+	process->looks.print = print;
 	iter = proc_maps_over(buf_str(&text), text.nr_bytes);
 	while (proc_maps_next(&iter, &map) == 1) {
 		struct prober_mapping mapping = {.start = map.start, .end = map.end};
