@@ -109,22 +109,17 @@ static struct leak *row_of(struct leaks *leaks, struct index_set *set, const str
 	return &leaks->rows[row];
 }
 
-static void add_searched(struct leak *leak, const struct observation *observation, uint8_t verdict)
-{
-	if (verdict == ALLOCATION_LOST)
-		tally_add_observation(&leak->lost, observation);
-	else if (verdict == ALLOCATION_POINTED_TO)
-		tally_add_observation(&leak->pointed_to, observation);
-}
-
-static void add(struct leaks *leaks, struct leak *leak, const struct observation *observation,
-		const struct heap_lives *lives, uint64_t age_ns)
+static void add(struct leak *leak, const struct observation *observation,
+		const struct left_block *block, uint8_t kind)
 {
 	tally_add_observation(&leak->tally, observation);
-	leak->kind = lives->profile->heap.allocations[observation->row].kind;
-	leak->oldest_ns = max_u64(leak->oldest_ns, age_ns);
-	leak->late_bytes += growth_since(lives, observation,
-					 leaks->late_from_ns[run_of(leaks, &observation->sample)]);
+	leak->kind = kind;
+	leak->oldest_ns = max_u64(leak->oldest_ns, block->age_ns);
+	leak->late_bytes += block->late_bytes;
+	if (block->search == ALLOCATION_LOST)
+		tally_add_observation(&leak->lost, observation);
+	else if (block->search == ALLOCATION_POINTED_TO)
+		tally_add_observation(&leak->pointed_to, observation);
 }
 
 /* By row: the results of that moment's searches. The caller frees the array. */
@@ -245,6 +240,11 @@ static bool is_at_end(const struct selection *selection)
 	return selection->heap.at_ns == HEAP_AT_END && !selection->heap.at_peak;
 }
 
+static enum metric metric_of(const struct selection *selection)
+{
+	return is_at_end(selection) ? METRIC_LEAKED : METRIC_LIVE;
+}
+
 static void note_second_halves(struct leaks *leaks)
 {
 	const struct timelines *timelines = leaks->timelines;
@@ -263,26 +263,44 @@ static void note_second_halves(struct leaks *leaks)
 	}
 }
 
-static void sum_up(struct leaks *leaks, struct observation_walk *walk)
+/* The next block of the leaks; false at the end. */
+static bool next_block(const struct leaks *leaks, struct observation_walk *walk,
+		       const uint8_t *verdicts, struct observation *observation,
+		       struct left_block *block)
 {
-	struct index_set set = {0};
-	uint8_t *verdicts = verdicts_of(leaks);
 	const struct heap_lives *lives = observation_walk_lives(walk);
-	struct observation observation;
 
-	while (observation_walk_next(walk, &observation)) {
-		uint64_t age_ns = age_of(leaks, lives, &observation);
-		struct leak *leak;
+	while (observation_walk_next(walk, observation)) {
+		uint64_t age_ns = age_of(leaks, lives, observation);
+		uint32_t run;
 
 		/* malloc(0) has a block, too. */
-		if (age_ns < leaks->min_age_ns || (!observation.weight && observation.blocks <= 0))
+		if (age_ns < leaks->min_age_ns ||
+		    (!observation->weight && observation->blocks <= 0))
 			continue;
-		leak = row_of(leaks, &set, &observation.sample);
-		add(leaks, leak, &observation, lives, age_ns);
-		add_searched(leak, &observation, verdicts[observation.row]);
+		run = run_of(leaks, &observation->sample);
+		*block = (struct left_block){
+			.row = observation->row,
+			.age_ns = age_ns,
+			.late_bytes = growth_since(lives, observation, leaks->late_from_ns[run]),
+			.search = verdicts[observation->row]};
+		return true;
 	}
+	return false;
+}
+
+static void sum_up(struct leaks *leaks, struct observation_walk *walk)
+{
+	const struct profile_allocation *rows = profile_of(leaks)->heap.allocations;
+	cleanup_free uint8_t *verdicts = verdicts_of(leaks);
+	struct index_set set = {0};
+	struct observation observation;
+	struct left_block block;
+
+	while (next_block(leaks, walk, verdicts, &observation, &block))
+		add(row_of(leaks, &set, &observation.sample), &observation, &block,
+		    rows[block.row].kind);
 	index_set_release(&set);
-	free(verdicts);
 }
 
 struct leaks *leaks_new(const struct selection *selection, const struct leaks_request *request)
@@ -295,7 +313,7 @@ struct leaks *leaks_new(const struct selection *selection, const struct leaks_re
 	leaks->programs = leaks->by == LEAKS_BY_PROGRAM ? flat_programs(profile_of(leaks)) : NULL;
 	leaks->min_age_ns = request->min_age_ns;
 	leaks->depth = request->depth;
-	observation_walk_init(&walk, selection, is_at_end(selection) ? METRIC_LEAKED : METRIC_LIVE);
+	observation_walk_init(&walk, selection, metric_of(selection));
 	leaks->at_ns = walk.at_ns;
 	leaks->timelines = timelines_new(profile_of(leaks));
 	note_second_halves(leaks);
@@ -312,6 +330,22 @@ struct leaks *leaks_new(const struct selection *selection, const struct leaks_re
 	if (leaks->nr)
 		qsort(leaks->rows, leaks->nr, sizeof(*leaks->rows), heavier_first);
 	return leaks;
+}
+
+struct left_block *leaks_blocks(const struct leaks *leaks, size_t *nr)
+{
+	size_t most = profile_of(leaks)->heap.nr_allocations;
+	struct left_block *blocks = xcalloc(most, sizeof(*blocks));
+	cleanup_free uint8_t *verdicts = verdicts_of(leaks);
+	struct observation_walk walk;
+	struct observation observation;
+
+	*nr = 0;
+	observation_walk_init(&walk, leaks->selection, metric_of(leaks->selection));
+	while (*nr < most && next_block(leaks, &walk, verdicts, &observation, &blocks[*nr]))
+		(*nr)++;
+	observation_walk_release(&walk);
+	return blocks;
 }
 
 static int lost_first(const void *left, const void *right)

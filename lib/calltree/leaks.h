@@ -73,6 +73,16 @@ struct leaks_request {
 struct leaks *leaks_new(const struct selection *selection, const struct leaks_request *request);
 /* The levels to show of a leak: list is replaced by them, root first. */
 void leak_stack(const struct leaks *leaks, const struct leak *leak, struct level_list *list);
+/* A block of the leaks. */
+struct left_block {
+	uint32_t row;	     /* of profile.heap.allocations */
+	uint64_t age_ns;     /* at the end, or the moment */
+	uint64_t late_bytes; /* as in struct leak */
+	uint8_t search;	     /* enum allocation_search */
+};
+
+/* All blocks of the leaks, in the order of their rows; the caller frees the array. */
+struct left_block *leaks_blocks(const struct leaks *leaks, size_t *nr);
 /* Have views report the lost part of each leak, most lost bytes first. */
 void leaks_tell_lost(struct leaks *leaks);
 void leaks_free(struct leaks *leaks);
