@@ -24,8 +24,9 @@ function nameFor(name, nr) {
 	return rest.length <= nr ? rest : nr < 3 ? "" : rest.slice(0, nr - 1) + "\u2026";
 }
 
-function drawName(context, name, x, y, width) {
-	const text = nameFor(name, Math.floor((width - 5) / charPx));
+// `full` stands there where there is room for all of it.
+function drawName(context, name, full, x, y, width) {
+	const nr = Math.floor((width - 5) / charPx), text = full.length <= nr ? full : nameFor(name, nr);
 	if (!isPlainText.test(text)) { // letters that may be wider
 		context.save();
 		context.beginPath();
@@ -38,7 +39,7 @@ function drawName(context, name, x, y, width) {
 	}
 }
 
-function drawFrame(context, look, label, x, y, width, alpha) {
+function drawFrame(context, look, label, x, y, width, alpha, full) {
 	const isFound = look.matches && label >= 0 && look.matches[label];
 	context.globalAlpha = look.matches && !isFound ? alpha * 0.35 : alpha;
 	context.fillStyle = isFound ? look.match : label < 0 ? look.grey : look.colors[label];
@@ -47,7 +48,7 @@ function drawFrame(context, look, label, x, y, width, alpha) {
 		outline(context, look, x, y, width, Math.min(2, width / 4));
 	if (width > TEXT_PX) {
 		context.fillStyle = look.text;
-		drawName(context, labelName(label), x, y, width);
+		drawName(context, labelName(label), full || labelName(label), x, y, width);
 	}
 }
 
@@ -346,7 +347,8 @@ class FlameGraph extends Sheet {
 		if (!tree)
 			return;
 		this.forVisible((node, x, width, y) => {
-			drawFrame(context, look, tree.label[node], x, y, width, node < this.root ? 0.55 : 1);
+			drawFrame(context, look, tree.label[node], x, y, width, node < this.root ? 0.55 : 1,
+				width > TEXT_PX ? nodeName(tree, node) : "");
 			if (node === this.hovered || node === this.focused)
 				outline(context, look, x, y, width, node === this.focused ? 2 : 1);
 		});
