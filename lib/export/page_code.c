@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The instructions of the page: of the functions with most self time, as far as there is room. */
 #include "base/json.h"
+#include "base/strtab.h"
 #include "calltree/code.h"
 #include "calltree/weights.h"
 #include "export/extract_priv.h"
 #include "export/page_data_priv.h"
 #include "mapping/module.h"
+#include "profile/profile.h"
 #include "view/disassembly.h"
 
 #define FUNCTIONS_MAX	 40
@@ -31,7 +33,44 @@ void page_addresses_write(struct page_data *data)
 	}
 }
 
-/* [function, [address, text of the instruction] of each]; how many that were. */
+/* The number of a file in the page, from its path as the recording has it; or -1. */
+static int64_t file_number(struct page_data *data, const char *path)
+{
+	struct str_id id;
+
+	if (!strtab_find(data->extract->profile->strings, path, &id))
+		return -1;
+	return numbering_of(&data->files, id.v);
+}
+
+/*
+ * The lines that the instructions were written on: for each that is on another than the one before
+ * its number, the file and the line.
+ */
+static void write_positions(struct page_data *data, struct json *json,
+			    const struct disassembly *disassembly)
+{
+	uint64_t nr = 0;
+
+	json_array_begin(json);
+	for (size_t i = 0; i < disassembly->nr; i++) {
+		const struct disassembly_line *line = &disassembly->lines[i];
+
+		if (line->kind == DISASSEMBLY_INSTRUCTION && line->address < ADDRESS_MAX)
+			nr++;
+		if (line->kind != DISASSEMBLY_POSITION)
+			continue;
+		json_u64(json, nr);
+		json_i64(json, file_number(data, line->text));
+		json_u64(json, line->line);
+	}
+	json_array_end(json);
+}
+
+/*
+ * [function, [address, text of the instruction] of each, positions]; how many instructions that
+ * were.
+ */
 static size_t write_instructions(struct page_data *data, struct json *json, const struct code *code,
 				 const struct disassembly *disassembly)
 {
@@ -52,6 +91,7 @@ static size_t write_instructions(struct page_data *data, struct json *json, cons
 		nr++;
 	}
 	json_array_end(json);
+	write_positions(data, json, disassembly);
 	json_array_end(json);
 	return nr;
 }

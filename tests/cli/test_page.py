@@ -731,7 +731,50 @@ class Sources(InBrowser):
         self.assertIn("Instructions of four_", self.text("#view-source .note"))
         profc("view", "--no-open", "--source-path", "x", self.recording.path, "-o", html, status=2)
 
+    def of_rows(self, rows, cell):
+        """The text of a cell of each row that a selector finds in the source."""
+        return self.page.run(f"[...document.querySelectorAll('#view-source {rows}')].map((row) => [...row.children].at({cell}).innerText)")
+
+    def test_instructions_stand_beside_their_lines(self):
+        self.choose_function("four_integer")
+        self.page.click("#asm")
+        self.page.settle()
+        self.assertTrue(self.page.run("document.querySelector('#view-source .code-lines').checkVisibility()"))
+        (line,) = self.of_rows(".lines .row.match", -2)
+        self.assertEqual(set(self.of_rows(".code-lines .row.match", 2)), {f"four_functions.c:{line}"})
+        other = self.of_rows(".lines .row.hued:not(.match)", -2)[0]
+        self.page.run(f"document.querySelector('#view-source .lines .row[data-row=\"{int(other) - 1}\"]').click()")
+        self.page.settle()
+        self.assertEqual(set(self.of_rows(".code-lines .row.match", 2)), {f"four_functions.c:{other}"})
+        self.page.run("document.querySelector('#view-source .code-lines .row.hued:not(.match)').click()")
+        self.page.settle()
+        (line,) = self.of_rows(".lines .row.match, .lines .row.picked", -2)
+        self.assertIn(f"four_functions.c:{line}", self.of_rows(".code-lines .row.picked", 2))
+
+    def test_source_and_instructions_scroll_together(self):
+        self.page.resize(1280, 500)
+        self.choose_function("four_integer")
+        self.page.click("#asm")
+        self.page.settle()
+        own = [int(text.split(":")[1]) for text in self.of_rows(".code-lines .row", 2) if text.startswith("four_functions.c:")]
+        tops = {".code-lines": ("0", "at.scrollHeight"), ".lines": [str(22 * line - 150) for line in (min(own), max(own))]}
+        for pane, wanted in tops.items():
+            for top in wanted:
+                self.page.run(f"(() => {{ const at = document.querySelector('#view-source {pane}'); at.scrollTop = {top}; }})()")
+                self.page.settle()
+                self.page.settle()
+                self.assertTrue({f"four_functions.c:{line}" for line in self.of_rows(".lines .row", -2)} &
+                                set(self.of_rows(".code-lines .row", 2)), (pane, top))
+
+    def test_source_says_who_calls_the_function(self):
+        self.choose_function("four_integer")
+        called = self.page.run("[...document.querySelectorAll('#called-by button')].map((at) => at.innerText)")
+        self.assertRegex(called[0], r"^\w+ 100\.0 \u00b1")
+        self.page.click("#called-by button")
+        self.assertIn(called[0].split()[0], self.text("#chosen-text"))
+
     def test_instructions_have_the_cost_of_their_function(self):
+        self.page.resize(800, 800)
         self.choose_function("four_float")
         self.page.click("#asm")
         self.assertEqual(self.state()["asm"], "1")

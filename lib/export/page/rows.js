@@ -3,7 +3,7 @@
 //
 // options: label, columns() → [{key, title, width, number, sort, hint}], cells(row) → [{text, title,
 // bar, indent, open, className, match: a pattern}], pick(row), open(row), and for trees level(row), isOpen(row),
-// click(row): in place of picking it; sortKey: of the state; isPlain: rows are not of functions; toggle(row, open), openAll(row), stack(row) → labels, leaf first.
+// click(row): in place of picking it; hue(row) → [of its background in degrees, is it a match], or null; sortKey: of the state; isPlain: rows are not of functions; toggle(row, open), openAll(row), stack(row) → labels, leaf first.
 const ROW_PX = 22, PRINTED_ROWS = 200;
 let nrTables = 0;
 
@@ -179,6 +179,12 @@ class RowTable {
 			row.setAttribute("aria-level", this.options.level(i));
 			if (this.options.isOpen(i) !== null)
 				row.setAttribute("aria-expanded", String(this.options.isOpen(i)));
+		}
+		const hue = this.options.hue ? this.options.hue(i) : null;
+		if (hue) {
+			row.classList.add("hued");
+			row.classList.toggle("match", hue[1]);
+			row.style.setProperty("--hue", hue[0]);
 		}
 		this.options.cells(i).forEach((cell, at) => row.append(this.cell(cell, this.columns[at])));
 		return row;
