@@ -10,7 +10,10 @@
 #include "base/index_set.h"
 #include "base/json.h"
 #include "base/minmax.h"
+#include "calltree/leaks.h"
+#include "calltree/lifetime.h"
 #include "calltree/observe.h"
+#include "calltree/wait_function.h"
 #include "export/extract_priv.h"
 #include "export/page_data_priv.h"
 #include "profile/profile.h"
@@ -20,6 +23,7 @@ static const enum metric flag_metrics[] = {METRIC_LIVE, METRIC_LEAKED, METRIC_TE
 					   METRIC_PEAK, METRIC_ALLOC,  METRIC_FREED};
 
 #define FLAG_FREED (1U << 5)
+#define FLAG_LEFT  (1U << 6) /* of the leaks: it has a row in the columns of these */
 
 /* The blocks of one metric, in the order of a walk; the caller frees them. */
 static struct observation *observe(struct page_data *data, enum metric metric, size_t *nr)
@@ -32,10 +36,14 @@ static struct observation *observe(struct page_data *data, enum metric metric, s
 	observation_walk_init(&walk, data->extract->selection, metric);
 	while (*nr < most && observation_walk_next(&walk, &blocks[*nr]))
 		(*nr)++;
-	data->fixed_bytes = walk.estimate.fixed_bytes;
-	data->fixed_blocks = walk.estimate.fixed_blocks;
-	data->lost_bytes = walk.estimate.lost_bytes;
-	data->lost_blocks = walk.estimate.lost_blocks;
+	data->memory.fixed_bytes = walk.estimate.fixed_bytes;
+	data->memory.fixed_blocks = walk.estimate.fixed_blocks;
+	data->memory.lost_bytes = walk.estimate.lost_bytes;
+	data->memory.lost_blocks = walk.estimate.lost_blocks;
+	if (metric == METRIC_PEAK)
+		data->memory.peak_ns = walk.at_ns;
+	if (metric == METRIC_LIVE)
+		data->memory.live_ns = walk.at_ns;
 	observation_walk_release(&walk);
 	return blocks;
 }
@@ -98,6 +106,8 @@ void page_blocks_weigh(struct page_data *data, uint64_t *weights)
  */
 struct block_kind {
 	uint64_t bytes, known, error, blocks;
+	uint64_t size_bytes; /* the mean of its blocks' */
+	uint32_t allocator;  /* enum allocation_kind */
 	uint32_t nr_uses, number;
 };
 
@@ -120,6 +130,8 @@ struct blocks {
 	struct block *rows; /* of the profile; of those without flags there is nothing */
 	size_t nr;
 	struct block_kinds kinds;
+	struct left_block *left; /* those of the leaks */
+	size_t nr_left;
 };
 
 static bool kind_equal(const void *owner, uint32_t index, const void *key)
@@ -128,12 +140,14 @@ static bool kind_equal(const void *owner, uint32_t index, const void *key)
 	const struct block_kind *a = &kinds->kinds[index], *b = key;
 
 	return a->bytes == b->bytes && a->known == b->known && a->error == b->error &&
-	       a->blocks == b->blocks;
+	       a->blocks == b->blocks && a->size_bytes == b->size_bytes &&
+	       a->allocator == b->allocator;
 }
 
 static uint32_t kind_index(struct block_kinds *kinds, const struct block_kind *kind)
 {
-	uint64_t hash = hash_mix(hash_mix(hash_u64(kind->bytes), kind->known), kind->blocks);
+	uint64_t hash = hash_mix(hash_mix(hash_u64(kind->bytes), kind->known),
+				 kind->blocks << 8 | kind->allocator);
 	uint32_t index = index_set_find(&kinds->index, hash, kind_equal, kinds, kind);
 
 	if (index == INDEX_NONE) {
@@ -179,8 +193,32 @@ static uint64_t count_of(const struct block *block, uint64_t allocated)
 	return allocated ? allocated : (uint64_t)llround(block->seen.blocks);
 }
 
+static struct block_kind kind_of(const struct profile_allocation *row, const struct block *block,
+				 uint64_t allocated)
+{
+	return (struct block_kind){.bytes = block->seen.weight,
+				   .known = block->seen.known,
+				   .error = rounded_error(block->seen.square),
+				   .blocks = count_of(block, allocated),
+				   .size_bytes = row->size_bytes / ((uint64_t)row->nr_more + 1),
+				   .allocator = row->kind};
+}
+
+static void note_left(struct page_data *data, struct blocks *blocks)
+{
+	const struct leaks_request request = {0};
+	struct leaks *leaks = leaks_new(data->extract->selection, &request);
+
+	blocks->left = leaks_blocks(leaks, &blocks->nr_left);
+	data->memory.late_ns = leaks->all_late_ns;
+	leaks_free(leaks);
+	for (size_t i = 0; i < blocks->nr_left; i++)
+		blocks->rows[blocks->left[i].row].flags |= (uint8_t)FLAG_LEFT;
+}
+
 static void blocks_init(struct blocks *blocks, struct page_data *data)
 {
+	const struct profile_allocation *rows = data->extract->profile->heap.allocations;
 	size_t nr;
 	struct observation *counts = observe(data, METRIC_ALLOCS, &nr);
 	cleanup_free uint64_t *count_of_row = NULL;
@@ -194,12 +232,10 @@ static void blocks_init(struct blocks *blocks, struct page_data *data)
 	for (size_t bit = 0; bit < ARRAY_SIZE(flag_metrics); bit++)
 		if (flag_metrics[bit] != METRIC_FREED || knows_freeing(data))
 			note(data, blocks, bit);
+	note_left(data, blocks);
 	for (size_t i = 0; i < blocks->nr; i++) {
 		struct block *block = &blocks->rows[i];
-		const struct block_kind kind = {.bytes = block->seen.weight,
-						.known = block->seen.known,
-						.error = rounded_error(block->seen.square),
-						.blocks = count_of(block, count_of_row[i])};
+		const struct block_kind kind = kind_of(&rows[i], block, count_of_row[i]);
 
 		if (block->flags)
 			block->kind = kind_index(&blocks->kinds, &kind);
@@ -209,6 +245,7 @@ static void blocks_init(struct blocks *blocks, struct page_data *data)
 static void blocks_release(struct blocks *blocks)
 {
 	free(blocks->rows);
+	free(blocks->left);
 	free(blocks->kinds.kinds);
 	index_set_release(&blocks->kinds.index);
 }
@@ -245,6 +282,12 @@ static void write_kinds(struct page_data *data, struct block_kinds *kinds)
 	page_columns_begin(columns, "kindBlocks");
 	for (uint32_t i = 0; i < kinds->nr; i++)
 		page_columns_add(columns, sorted[i]->blocks);
+	page_columns_begin(columns, "kindSize");
+	for (uint32_t i = 0; i < kinds->nr; i++)
+		page_columns_add(columns, sorted[i]->size_bytes);
+	page_columns_begin(columns, "kindAllocator");
+	for (uint32_t i = 0; i < kinds->nr; i++)
+		page_columns_add(columns, sorted[i]->allocator);
 	free(sorted);
 }
 
@@ -313,6 +356,66 @@ static void write_freed(struct page_data *data, const struct blocks *blocks)
 			page_columns_add(&data->columns, page_leaf(data, &blocks->rows[i].freed));
 }
 
+/* How long blocks lived, as reports by lifetime class it. */
+static void write_lifetimes(struct page_data *data, const struct blocks *blocks)
+{
+	struct heap_lives lives;
+
+	heap_lives_init(&lives, data->extract->profile);
+	page_columns_begin(&data->columns, "blockLifetime");
+	for (size_t i = 0; i < blocks->nr; i++) {
+		struct heap_life life;
+
+		if (!blocks->rows[i].flags)
+			continue;
+		life = heap_life_of(&lives, (uint32_t)i);
+		page_columns_add(&data->columns, lifetime_of(&life));
+	}
+	heap_lives_release(&lives);
+}
+
+/* Columns of the blocks of the leaks only. */
+static void write_left(struct page_data *data, const struct blocks *blocks)
+{
+	page_columns_begin(&data->columns, "leftAge");
+	for (size_t i = 0; i < blocks->nr_left; i++)
+		page_columns_add(&data->columns, blocks->left[i].age_ns / data->life_grain_ns);
+	page_columns_begin(&data->columns, "leftLate");
+	for (size_t i = 0; i < blocks->nr_left; i++)
+		page_columns_add(&data->columns, blocks->left[i].late_bytes);
+	page_columns_begin(&data->columns, "leftSearch");
+	for (size_t i = 0; i < blocks->nr_left; i++)
+		page_columns_add(&data->columns, blocks->left[i].search);
+}
+
+static void note_site(struct page_data *data, const uint32_t *functions,
+		      const struct sample *sample, uint32_t *levels)
+{
+	uint32_t leaf = page_leaf(data, sample), label = functions[sample->stack.v];
+
+	if (!levels[leaf] && label != WAIT_FUNCTION_NONE)
+		levels[leaf] = page_levels_to(data, data->leaves.ids[leaf], label);
+}
+
+/* The function outside the C library, and the like, that allocated or freed. */
+static void write_leaf_sites(struct page_data *data, const struct blocks *blocks)
+{
+	cleanup_free uint32_t *functions = wait_functions_of_stacks(page_expansion(data));
+	cleanup_free uint32_t *levels = xcalloc(data->leaves.nr, sizeof(*levels));
+
+	for (size_t i = 0; i < blocks->nr; i++) {
+		const struct block *block = &blocks->rows[i];
+
+		if (block->flags)
+			note_site(data, functions, &block->seen.sample, levels);
+		if (block->flags & FLAG_FREED)
+			note_site(data, functions, &block->freed, levels);
+	}
+	page_columns_begin(&data->columns, "leafSite");
+	for (uint32_t i = 0; i < data->leaves.nr; i++)
+		page_columns_add(&data->columns, levels[i]);
+}
+
 void page_blocks_write(struct page_data *data)
 {
 	const struct profile *profile = data->extract->profile;
@@ -329,23 +432,50 @@ void page_blocks_write(struct page_data *data)
 	write_times(data, &blocks);
 	write_sites(data, &blocks);
 	write_freed(data, &blocks);
+	write_lifetimes(data, &blocks);
+	write_left(data, &blocks);
+	write_leaf_sites(data, &blocks);
 	for (size_t i = 0; i < blocks.nr; i++)
 		if (blocks.rows[i].flags & ~FLAG_FREED)
-			data->nr_recorded_blocks += blocks.rows[i].seen.sample.nr;
+			data->memory.nr_recorded += blocks.rows[i].seen.sample.nr;
+	for (size_t i = 0; i < blocks.nr && !data->memory.shares_rows; i++)
+		data->memory.shares_rows = profile->heap.allocations[i].nr_more;
 	blocks_release(&blocks);
+}
+
+static void write_names(struct json *json)
+{
+	json_key_array_begin(json, "lifetimes");
+	for (int i = 0; i < LIFETIME_COUNT; i++)
+		json_str(json, lifetime_name((enum lifetime)i));
+	json_array_end(json);
+	json_key_array_begin(json, "allocators");
+	for (int i = 0; i < ALLOCATION_KIND_COUNT; i++)
+		json_str(json, allocation_kind_name((enum allocation_kind)i));
+	json_array_end(json);
 }
 
 void page_blocks_write_members(const struct page_data *data, struct json *json)
 {
+	if (data->extract->profile->heap.nr_allocations)
+		write_names(json);
+	json_key_u64(json, "peakNs", data->memory.peak_ns);
+	json_key(json, "liveNs"); /* null: the end */
+	if (data->memory.live_ns == HEAP_AT_END)
+		json_null(json);
+	else
+		json_u64(json, data->memory.live_ns);
+	json_key_u64(json, "lateNs", data->memory.late_ns);
+	json_key_bool(json, "sharesRows", data->memory.shares_rows);
 	json_key_u64(json, "blockGrainNs", PAGE_BLOCK_GRAIN_NS);
 	json_key_u64(json, "lifeGrainNs", data->life_grain_ns);
-	json_key_u64(json, "recordedBlocks", data->nr_recorded_blocks);
+	json_key_u64(json, "recordedBlocks", data->memory.nr_recorded);
 	json_key(json, "fixedBytes");
-	json_double(json, data->fixed_bytes, 0);
+	json_double(json, data->memory.fixed_bytes, 0);
 	json_key(json, "fixedBlocks");
-	json_double(json, data->fixed_blocks, 0);
+	json_double(json, data->memory.fixed_blocks, 0);
 	json_key(json, "lostBytes");
-	json_double(json, data->lost_bytes, 0);
+	json_double(json, data->memory.lost_bytes, 0);
 	json_key(json, "lostBlocks");
-	json_double(json, data->lost_blocks, 0);
+	json_double(json, data->memory.lost_blocks, 0);
 }

@@ -196,7 +196,7 @@ static void write_names(struct page_data *data, struct json *json)
 	json_array_end(json);
 }
 
-/* [process, name, tid], and [name, pid]. */
+/* [process, name, tid], and [name, pid, when it ended in ns or 0]. */
 static void write_threads(struct page_data *data, struct json *json)
 {
 	const struct profile *profile = data->extract->profile;
@@ -219,6 +219,7 @@ static void write_threads(struct page_data *data, struct json *json)
 		json_array_begin(json);
 		json_str(json, profile_str(profile, process->name));
 		json_i64(json, process->pid);
+		json_u64(json, process->end_ns);
 		json_array_end(json);
 	}
 	json_array_end(json);

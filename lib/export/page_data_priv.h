@@ -38,6 +38,16 @@ struct page_match {
 	size_t nr_noises;
 };
 
+/* The facts about all blocks of memory. */
+struct page_memory {
+	uint64_t nr_recorded;
+	bool shares_rows; /* between rows it may lack short-lived blocks (profile/heap_gather.h) */
+	/* The moments of METRIC_PEAK and METRIC_LIVE, and the time of struct leak's late_bytes. */
+	uint64_t peak_ns, live_ns, late_ns;
+	/* As struct heap_estimate has them. */
+	double fixed_bytes, fixed_blocks, lost_bytes, lost_blocks;
+};
+
 /*
  * The data of the page of --html: a JSON text with the few items that have names, a newline, and
  * columns of numbers. lib/export/page/data.js reads it and documents the columns.
@@ -60,9 +70,7 @@ struct page_data {
 	const struct page_match *match;
 	uint64_t grain_ns;	/* times and weights of samples are multiples of it */
 	uint64_t life_grain_ns; /* lifetimes of blocks are multiples of this */
-	uint64_t nr_recorded_blocks;
-	/* As struct heap_estimate has them. */
-	double fixed_bytes, fixed_blocks, lost_bytes, lost_blocks;
+	struct page_memory memory;
 };
 
 /* Recordings of more samples have times in multiples of this: a page is to be sent around. */
@@ -101,6 +109,11 @@ void page_stacks_sort(struct page_data *data, const uint64_t *weights);
 void page_stacks_write(struct page_data *data);
 /* The number of a sample's stack among those that samples or blocks have. */
 uint32_t page_leaf(struct page_data *data, const struct sample *sample);
+/*
+ * How many levels of the row's stack are from its leaf to the function, both included; 0: it has no
+ * such function.
+ */
+uint32_t page_levels_to(const struct page_data *data, uint32_t row, uint32_t label);
 void page_samples_write(struct page_data *data);
 /* A selected sample; `i` is below nr_samples. Borrowed. */
 const struct sample *page_sample(const struct page_data *data, size_t i);

@@ -386,3 +386,13 @@ uint32_t page_leaf(struct page_data *data, const struct sample *sample)
 	return numbering_of(&data->leaves,
 			    data->rows.stack_of_path[path_of(data->paths, sample).v]);
 }
+
+uint32_t page_levels_to(const struct page_data *data, uint32_t row, uint32_t label)
+{
+	const struct rows *rows = &data->rows;
+
+	for (uint32_t nr = 1; row != ROW_NONE; row = rows->stacks[row].prefix, nr++)
+		if (rows->frames[rows->stacks[row].frame].level->label == label)
+			return nr;
+	return 0;
+}

@@ -166,20 +166,6 @@ static void write_samples(struct page_data *data, struct page_waits *waits, cons
 					 : pair_of(data, waits, page_sample(data, i), ids[i]) + 1);
 }
 
-/*
- * How many levels of the row's stack are from its leaf to the function, both included; 0: it has no
- * such function.
- */
-static uint32_t nr_levels_to(const struct page_data *data, uint32_t row, uint32_t label)
-{
-	const struct rows *rows = &data->rows;
-
-	for (uint32_t nr = 1; row != ROW_NONE; row = rows->stacks[row].prefix, nr++)
-		if (rows->frames[rows->stacks[row].frame].level->label == label)
-			return nr;
-	return 0;
-}
-
 /* The function that waits, or works, in a stack outside the C library; and that of a script. */
 static void write_leaves(struct page_data *data)
 {
@@ -195,8 +181,8 @@ static void write_leaves(struct page_data *data)
 		if (in[leaf] || sample->kind == SAMPLE_UNATTRIBUTED)
 			continue;
 		stack = blame_stacks_get(stacks, sample);
-		in[leaf] = nr_levels_to(data, row, stack->label);
-		script[leaf] = nr_levels_to(data, row, stack->script);
+		in[leaf] = page_levels_to(data, row, stack->label);
+		script[leaf] = page_levels_to(data, row, stack->script);
 	}
 	page_columns_begin(&data->columns, "leafIn");
 	for (uint32_t i = 0; i < data->leaves.nr; i++)

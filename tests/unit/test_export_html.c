@@ -172,7 +172,7 @@ TEST(html, threads_follow_each_other)
 	sink = data_of(profile, &split);
 	assert_member(&sink, "\"group\":\"thread\"");
 	assert_member(&sink, "\"threads\":[[0,\"prog\",100],[0,\"worker\",101]]");
-	assert_member(&sink, "\"processes\":[[\"prog\",100]]");
+	assert_member(&sink, "\"processes\":[[\"prog\",100,0]]");
 	assert_column(&sink, "sampleThread", "0 1");
 	assert_column(&sink, "threadSamples", "2 1");
 	/* The last is that of elapsed time in which neither ran. */
@@ -276,8 +276,15 @@ TEST(html, blocks_have_their_metrics)
 	assert_column(&sink, "blockKind", "1 0 0");
 	assert_member(&sink, "\"lifeGrainNs\":1024");
 	assert_column(&sink, "blockLife", "0 4 4");
-	/* Live 1, leaked 2, temporary 4, peak 8, allocated 16, freed 32. */
-	assert_column(&sink, "blockFlags", "27 28 28");
+	/* Live 1, leaked 2, temporary 4, peak 8, allocated 16, freed 32, with an age 64. */
+	assert_column(&sink, "blockFlags", "91 28 28");
+	assert_column(&sink, "kindSize", "50 100");
+	assert_column(&sink, "blockLifetime", "9 1 1"); /* alive at the end, 1 us to 10 us */
+	assert_column(&sink, "leftAge", "975");
+	assert_column(&sink, "leftLate", "0");
+	assert_column(&sink, "leftSearch", "0");
+	assert_member(&sink, "\"lateNs\":500000");
+	assert_member(&sink, "\"sharesRows\":false");
 	sink_release(&sink);
 	profile_free(profile);
 }

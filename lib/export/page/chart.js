@@ -595,8 +595,6 @@ function shownThreads(side) {
 
 // What is in the order of time are states of threads, whatever the metric.
 function chartNote() {
-	if (isMemory(state.metric))
-		return "Stacks of CPU time and waits, as in every metric: when memory was alive is in its track.";
 	return ["advances", "calls"].includes(ROWS_OF[state.metric]) && state.metric !== "elapsed" ?
 		"Stacks of CPU time and waits, as in every metric." : "";
 }

@@ -17,9 +17,14 @@
 //		or -1]; waitObjects are [name, name of its frame, of a lock, kind, process, is the thread a guess]
 //	leafIn, leafScript (0: none)   by leaf: how many levels there are to the function that waits or works
 //	kindBytes, kindEstimated, kindError, kindBlocks   what blocks of one kind stand for
+//	kindSize, kindAllocator   the size of one, and which of `allocators` it is of
 //	blockTime (delta), blockLife (in lifeGrainNs, and 1; 0: not freed), blockThread, blockLeaf,
 //	blockKind, blockFlags (see FLAG_OF)
 //	freedThread, freedLeaf   of those that were freed
+//	blockLifetime   which of `lifetimes`
+//	leftAge (in lifeGrainNs), leftLate, leftSearch (1: something points to it, 2: nothing does)   of those that
+//		were not freed: how long that was, and by how many bytes they grew in the second half (lateNs)
+//	leafSite (0: none)   by leaf: how many levels there are to the function that allocates, outside of libraries
 //	advanceMetric (its number), advanceThread, advanceTime (delta, in advanceGrainNs), advanceLeaf,
 //	advanceAmount, advanceNr (0: without a stack)   by how much counters advanced between samples
 //	advanceSpan, advanceSpread, advanceSlack   of elapsed time alone, whose rows are the first: since
@@ -249,7 +254,8 @@ function stackOfSample(side, sample) {
 	return side.leafStack[side.leafOfSleep[sample]];
 }
 
-// What they stand for is known by kind. `end` is when they were freed, or Infinity.
+// What they stand for is known by kind. `end` is when they were freed, or Infinity; `gone` that, or when their
+// process ended.
 function decodeBlocks(data) {
 	const columns = data.columns, grain = data.lifeGrainNs;
 	if (!columns.has("blockTime"))
@@ -261,11 +267,30 @@ function decodeBlocks(data) {
 	const bytes = columns.numbers("kindBytes"), known = columns.numbers("kindEstimated");
 	for (let i = 0; i < bytes.length; i++)
 		known[i] = bytes[i] - known[i];
+	const thread = columns.ids("blockThread"), gone = Float64Array.from(end);
+	for (let i = 0; i < gone.length; i++)
+		gone[i] = Math.min(gone[i], data.processes[data.threads[thread[i]][0]][2] || Infinity);
 	return {
-		nr: time.length, time: time, end: end, thread: columns.ids("blockThread"), leaf: columns.ids("blockLeaf"),
-		kind: columns.ids("blockKind"), flags: columns.ids("blockFlags"),
-		kinds: {bytes: bytes, known: known, error: columns.numbers("kindError"), blocks: columns.numbers("kindBlocks")},
+		nr: time.length, time: time, end: end, gone: gone, thread: thread, leaf: columns.ids("blockLeaf"),
+		kind: columns.ids("blockKind"), flags: columns.ids("blockFlags"), lifetime: columns.ids("blockLifetime"),
+		kinds: {bytes: bytes, known: known, error: columns.numbers("kindError"), blocks: columns.numbers("kindBlocks"),
+			size: columns.numbers("kindSize"), allocator: columns.ids("kindAllocator")},
 	};
+}
+
+const FLAG_LEFT = 64;
+
+// Those that were not freed; `row` is by block theirs here, or -1.
+function decodeLeft(data, blocks) {
+	if (!blocks)
+		return null;
+	const columns = data.columns, row = new Int32Array(blocks.nr).fill(-1), search = columns.ids("leftSearch");
+	for (let i = 0, nr = 0; i < blocks.nr; i++) {
+		if (blocks.flags[i] & FLAG_LEFT)
+			row[i] = nr++;
+	}
+	return {row: row, age: columns.numbers("leftAge", data.lifeGrainNs), late: columns.numbers("leftLate"), search: search,
+		isSearched: search.some((verdict) => verdict > 0)};
 }
 
 // Which blocks were freed, by whom and where.
@@ -334,6 +359,8 @@ function decodeSide(data) {
 	decodeSamples(side, data);
 	side.blocks = decodeBlocks(data);
 	side.freed = decodeFreed(data, side.blocks);
+	side.left = decodeLeft(data, side.blocks);
+	side.leafSite = side.blocks ? data.columns.ids("leafSite") : null;
 	side.advances = decodeAdvances(data);
 	side.calls = callsByFunction(data, side);
 	return side;

@@ -43,7 +43,7 @@ function showHeader() {
 
 function showSum() {
 	const total = selectedTotal(), all = selection().all[0], metric = state.metric, parts = [], [name, oldName] = sideNames();
-	parts.push(metric + (sides[1] ? " " + name + " " : " ") + amountText(metric, total.weight));
+	parts.push(metric + (sides[1] ? " " + name + " " : " ") + (sides[1] ? amountText(metric, total.weight) : amountInBlocks(metric, total, total)));
 	if (metric === "calls" && !isAllSelected())
 		parts.push("calls are those of the whole recording");
 	else if (!isAllSelected())
@@ -72,6 +72,7 @@ function fillChoices() {
 }
 
 function listenToTools() {
+	byId("metric").addEventListener("change", () => { metricBefore = ""; });
 	for (const id of ["metric", "group", "colors"])
 		byId(id).addEventListener("change", () => setState({[id]: byId(id).value, zoom: [], left: null, right: null}));
 	byId("pattern").addEventListener("input", () => setState({pattern: byId("pattern").value}, true));
@@ -105,12 +106,13 @@ function listenToTools() {
 	byId("show-help").addEventListener("click", () => byId("help").showModal());
 }
 
-let metricBefore = ""; // that of the view from which one went to the waits, whose metric is blocked
+let metricBefore = ""; // that of the view from which one went to one whose metric is another
 
 function showView(view) {
-	const metric = state.view === "waits" && metricBefore ? metricBefore : state.metric;
-	metricBefore = view === "waits" ? metric : "";
-	setState({view: view, metric: metricOfView(view, metric), left: null, right: null});
+	const metric = metricBefore && ["waits", "memory"].includes(state.view) ? metricBefore : state.metric;
+	const metricOf = metricOfView(view, metric);
+	metricBefore = metricOf === metric ? "" : metric;
+	setState({view: view, metric: metricOf, left: null, right: null});
 }
 
 function resetAll() {
@@ -123,7 +125,7 @@ function goToMatch(step) {
 }
 
 const NO_TRANSFORMS = {focus: -1, only: "", drop: [], dropModules: [], without: "", hide: [], hideModules: [], merge: [],
-	steps: []};
+	size: -1, life: -1, steps: []};
 
 function hasTransforms() {
 	return Object.keys(NO_TRANSFORMS).some((key) => encodeValue(state[key]) !== encodeValue(NO_TRANSFORMS[key]));
@@ -143,6 +145,10 @@ function steps() {
 		found.push(["only", "focus: /" + state.only + "/", "show all again", {only: ""}]);
 	if (state.without)
 		found.push(["without", "dropped: /" + state.without + "/", "count them again", {without: ""}]);
+	if (state.size >= 0)
+		found.push(["size", "blocks of " + sizeName(state.size), "look at all blocks again", {size: -1}]);
+	if (state.life >= 0)
+		found.push(["life", "blocks that lived " + lifetimeName(state.life), "look at all blocks again", {life: -1}]);
 	for (const [key, text, title, name] of lists) {
 		for (const value of state[key])
 			found.push([key + " " + value, text + name(value), title, {[key]: state[key].filter((other) => other !== value)}]);
@@ -183,7 +189,8 @@ const EFFECTS = {group: ["flame", "tree"], colors: ["flame", "chart", "sandwich"
 
 function showEffects() {
 	for (const [id, where] of Object.entries(EFFECTS)) {
-		const control = byId(id), is = where.includes(state.view) && (state.metric !== "calls" || id === "colors");
+		const control = byId(id), isMemoryChart = state.view === "chart" && isMemory(state.metric);
+		const is = where.includes(state.view) && !isMemoryChart && (state.metric !== "calls" || id === "colors");
 		control.disabled = !is;
 		(control.closest("label") || control).classList.toggle("idle", !is);
 		control.title = is ? TITLES[id] : "has no effect in this view";
@@ -199,6 +206,8 @@ function showTools() {
 		byId(id).value = state[id];
 	byId("colors").querySelector("[value=change]").hidden = !sides[1];
 	byId("metric").disabled = state.view === "waits";
+	for (const option of byId("metric").options)
+		option.disabled = state.view === "memory" && !isMemory(option.value);
 	if (document.activeElement !== byId("pattern"))
 		byId("pattern").value = state.pattern;
 	byId("pattern").hidden = state.group !== "pattern";
@@ -274,8 +283,8 @@ function showChosen() {
 	const sums = sumFunctions()[0], self = tallyAt(sums.self, id), total = tallyAt(sums.total, id);
 	const whole = selectedTotal(), row = functions[id], text = byId("chosen-text");
 	const changed = sides[1] ? ", change of self " + changeText(selfChange(id, sumFunctions())) : "";
-	const numbers = amountText(state.metric, total.weight) + " " + shareText(total, whole) + "%, self " +
-		amountText(state.metric, self.weight) + " " + shareText(self, whole) + "%" +
+	const numbers = amountInBlocks(state.metric, total, whole) + " " + shareText(total, whole) + "%, self " +
+		amountWithError(state.metric, self, whole) + " " + shareText(self, whole) + "%" +
 		(sides[0].calls[id] !== undefined ? ", " + countText(sides[0].calls[id]) + " calls" : "") + changed;
 	text.replaceChildren(element("b", "", numbers), " ", element("span", "name", row.name), " ",
 		element("span", "dim", placeOf(row) || describeHolder(id).filter(([, name]) => name !== "dim").map(([line]) => line).join(", ")));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Reads the data, makes the views, and shows what the address says.
 const views = {};
-const MAKERS = {flame: makeFlameView, chart: makeChartView, sandwich: makeSandwichView, tree: makeTreeView,
-	table: makeTableView, source: makeSourceView, waits: makeWaitsView};
+const MAKERS = {flame: makeFlameView, chart: makeTimeOrderView, sandwich: makeSandwichView, tree: makeTreeView,
+	table: makeTableView, source: makeSourceView, waits: makeWaitsView, memory: makeMemoryView};
 let tracks = []; // of each recording
 
 function viewOf(name) {
@@ -24,7 +24,8 @@ function showAll(before) {
 	showSum();
 	showLegend();
 	showChosen();
-	byId("legend").hidden = ["table", "tree", "source", "waits"].includes(state.view);
+	byId("legend").hidden = ["table", "tree", "source", "waits", "memory"].includes(state.view) ||
+		(state.view === "chart" && isMemory(state.metric));
 	tracks.forEach((one) => one.update());
 	viewOf(state.view).update();
 	if (state.view === "source")
@@ -123,6 +124,12 @@ function widestDefault(data) {
 	return metrics.includes(data.metric) ? data.metric : metrics[0];
 }
 
+// What a page has no use for.
+function leaveOut(view) {
+	VIEWS.splice(VIEWS.indexOf(view), 1);
+	byId("tab-" + view).hidden = true;
+}
+
 async function readSides() {
 	const data = await readData("data");
 	readMetrics(data);
@@ -132,9 +139,10 @@ async function readSides() {
 		diffMode = oldData.diffMode;
 		diffNoise = oldData.noise;
 		recordings.push(decodeSide(oldData));
-		VIEWS.splice(VIEWS.indexOf("waits"), 1);
-		byId("tab-waits").hidden = true;
+		leaveOut("waits");
 	}
+	if (recordings[1] || !recordings[0].blocks)
+		leaveOut("memory");
 	chooseSides();
 	sides.forEach(addWaits);
 	metrics = Object.keys(UNITS).filter((metric) => sides.some((side) => findMetrics(side).includes(metric)));

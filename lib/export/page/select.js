@@ -262,30 +262,32 @@ function addSamples(side, sums, run, metric, range) {
 	}
 }
 
+// The number of blocks is in `joint`, which metrics of memory have no other use for.
 function addBlock(sums, leaf, kinds, kind, inBlocks) {
 	const bytes = kinds.bytes[kind], weight = inBlocks ? kinds.blocks[kind] : bytes;
 	const scale = inBlocks ? (bytes ? weight / bytes : 0) : 1, error = kinds.error[kind] * scale;
-	sums.add(leaf, weight, 1, error * error, error ? kinds.known[kind] * scale : weight, 0);
+	sums.add(leaf, weight, 1, error * error, error ? kinds.known[kind] * scale : weight, kinds.blocks[kind]);
 }
 
 function isInside(range, time) {
 	return !range || (time >= range.from && time <= range.to);
 }
 
-function addBlocks(side, sums, isChosen, metric, range) {
+function addBlocks(side, sums, isChosen, metric, range, filter) {
 	const blocks = side.blocks, flag = FLAG_OF[metric];
 	for (let i = 0; blocks && i < blocks.nr; i++) {
-		if ((blocks.flags[i] & flag) && isChosen[blocks.thread[i]] && isInside(range, blocks.time[i]))
+		if ((blocks.flags[i] & flag) && isChosen[blocks.thread[i]] && isInside(range, blocks.time[i]) &&
+				passesFilter(blocks, i, filter))
 			addBlock(sums, blocks.leaf[i], blocks.kinds, blocks.kind[i], metric === "allocs");
 	}
 }
 
 // Where they were freed.
-function addFreed(side, sums, isChosen, range) {
+function addFreed(side, sums, isChosen, range, filter) {
 	const blocks = side.blocks, freed = side.freed;
 	for (let i = 0; freed && i < freed.nr; i++) {
 		const block = freed.block[i];
-		if (isChosen[freed.thread[i]] && isInside(range, blocks.end[block]))
+		if (isChosen[freed.thread[i]] && isInside(range, blocks.end[block]) && passesFilter(blocks, block, filter))
 			addBlock(sums, freed.leaf[i], blocks.kinds, blocks.kind[block], false);
 	}
 }
@@ -337,8 +339,8 @@ function threadsOf(side) {
 	return state[SELECTS[Math.max(0, recordings.indexOf(side))].threads];
 }
 
-// What of one side is selected, before functions are looked at.
-function weigh(side, groups, metric, range) {
+// What of one side is selected, before functions are looked at; of blocks of memory those that pass the filter.
+function weigh(side, groups, metric, range, filter) {
 	const sums = new StackSums(side.leafStack);
 	for (const [name, threads] of groups) {
 		sums.begin(groupId(name));
@@ -347,9 +349,9 @@ function weigh(side, groups, metric, range) {
 		if (ROWS_OF[metric] === "advances") {
 			addAdvances(side.advances[metric], sums, isChosen, range);
 		} else if (metric === "freed") {
-			addFreed(side, sums, isChosen, range);
+			addFreed(side, sums, isChosen, range, filter);
 		} else if (isMemory(metric)) {
-			addBlocks(side, sums, isChosen, metric, range);
+			addBlocks(side, sums, isChosen, metric, range, filter);
 		} else if (metric !== "calls") {
 			for (const thread of threads) {
 				if (side.runOfThread[thread] >= 0)
@@ -465,13 +467,14 @@ function keyOf(...names) {
 	return JSON.stringify(names.map((name) => state[name]));
 }
 
-const SELECTION = ["metric", "from", "to", "threads", "oldFrom", "oldTo", "oldThreads", "focus", "only", "drop", "dropModules", "without", "group", "pattern"];
+const SELECTION = ["metric", "from", "to", "threads", "oldFrom", "oldTo", "oldThreads", "focus", "only", "drop", "dropModules", "without", "group", "pattern",
+	"size", "life"];
 
 // {rows: by side, total: by side, all: by side}
 function selection() {
 	return remember("selection", keyOf(...SELECTION), () => {
 		const rows = sides.map((side) => {
-			const found = weigh(side, groupsOf(side), state.metric, rangeOf(side)), kept = keptStacks(side);
+			const found = weigh(side, groupsOf(side), state.metric, rangeOf(side), blockFilter()), kept = keptStacks(side);
 			return kept ? keepStacks(found, kept) : found;
 		});
 		const total = rows.map((row, i) => sumOf(row, sides[i].data));
@@ -486,5 +489,5 @@ function sumsOfAll(metric) {
 
 function isAllSelected() {
 	return state.from === null && state.oldFrom === null && !state.threads && !state.oldThreads && state.focus < 0 && !state.only && !state.drop.length && !state.dropModules.length &&
-		!state.without;
+		!state.without && !(isMemory(state.metric) && blockFilter());
 }

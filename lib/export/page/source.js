@@ -130,7 +130,7 @@ class SourceView {
 		const rows = tree ? directOf(tree).filter((row) => row.label >= 0).slice(0, CALLERS_SHOWN) : [];
 		host.replaceChildren(...(rows.length ? [functions[id].name + " is called by"] : []), ...rows.map((row) => {
 			const button = element("button", "", labelName(row.label) + " " + shareText(row.total, tallyAt(tree.total[0], 1)) + "%");
-			button.title = amountText(state.metric, row.total.weight) + ": its part of " + functions[id].name;
+			button.title = amountWithError(state.metric, row.total, selectedTotal()) + ": its part of " + functions[id].name;
 			button.addEventListener("click", () => setState({function: row.label, file: "", line: 0}));
 			return button;
 		}));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What is shown. All of it stands in the address behind #, so that a link shows the same and Back
 // undoes what was done. Functions stand there by number, which is theirs in this page alone.
-const VIEWS = ["flame", "chart", "sandwich", "tree", "table", "source", "waits"];
+const VIEWS = ["flame", "chart", "sandwich", "tree", "table", "source", "waits", "memory"];
 const DEFAULTS = {
 	view: "flame", metric: "", from: null, to: null, threads: null, focus: -1, only: "", drop: [], dropModules: [], without: "", hide: [],
 	hideModules: [], merge: [], steps: [], collapse: false, invert: false, group: "process", pattern: "[0-9]+",
-	zoom: [], left: null, right: null, function: -1, search: "", sort: "-self", waitSort: "-blocked", colors: "module", thread: -1, line: 0, asm: false,
+	zoom: [], left: null, right: null, function: -1, search: "", sort: "-self", waitSort: "-blocked", memorySort: "-amount", size: -1, life: -1, colors: "module", thread: -1, line: 0, asm: false,
 	file: "", folded: null, trackSort: "cpu", tall: 0, process: -1, shut: null, heat: false, column: 0,
 	oldFrom: null, oldTo: null, oldThreads: null, oldFolded: null, theme: "",
 };
@@ -67,8 +67,10 @@ function decodeState(hash) {
 	return checkState(read);
 }
 
-// Waits are blocked time, whatever the metric was.
+// Waits are blocked time, whatever the metric was; the first of memory is that of the worst moment.
 function metricOfView(view, metric) {
+	if (view === "memory" && !isMemory(metric))
+		return ["peak", "live", ...metrics].find((other) => metrics.includes(other) && isMemory(other)) || metric;
 	return view === "waits" && metrics.includes("blocked") ? "blocked" : metric;
 }
 
@@ -92,6 +94,8 @@ function checkState(read) {
 		read.process = -1;
 	if (!HEAT_COLUMNS_S.includes(read.column))
 		read.column = 0;
+	for (const key of ["size", "life"])
+		read[key] = sides[0].blocks && Number.isInteger(read[key]) && read[key] >= 0 ? read[key] : -1;
 	read.tall = Math.max(0, Math.min(2000, read.tall));
 	read.metric = metricOfView(read.view, read.metric);
 	SELECTS.forEach(({threads}, i) => {

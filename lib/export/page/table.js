@@ -35,6 +35,8 @@ const COLUMNS = {
 		cell: (id, sums) => shareCell(sums[0].total, id, selection().all[0])},
 	oldTotal: {title: "old total", width: "84px", value: (id, sums) => sums[1].total.weight[id],
 		cell: (id, sums) => oldCell(id, sums, "total")},
+	blocks: {title: "blocks", width: "84px", hint: "total: as many as the recorded ones stand for",
+		value: (id, sums) => sums[0].total.joint[id], cell: (id, sums) => ({text: countText(sums[0].total.joint[id])})},
 	calls: {title: "calls", width: "92px", hint: "exact, of the whole recording",
 		value: (id) => known(sides[0].calls[id]),
 		cell: (id) => ({text: sides[0].calls[id] === undefined ? "" : countText(sides[0].calls[id])})},
@@ -56,7 +58,10 @@ const OF_TWO = ["oldSelf", "change", "oldTotal", "oldCalls"];
 
 // Of a comparison: a function that one side does not have is new, or gone.
 function newCell(id, sums, key) {
-	return {text: sides[1] && !sums[0].total.weight[id] ? "gone" : amountText(state.metric, sums[0][key].weight[id])};
+	const text = amountText(state.metric, sums[0][key].weight[id]);
+	if (sides[1])
+		return {text: sums[0].total.weight[id] ? text : "gone"};
+	return {text: text, title: amountWithError(state.metric, tallyAt(sums[0][key], id), selectedTotal())};
 }
 
 function oldCell(id, sums, key) {
@@ -89,7 +94,7 @@ function isThere(id, sums) {
 
 // In the order in which they stand.
 const ORDER = ["self", "selfShare", "selfOfAll", "oldSelf", "change", "total", "totalShare", "totalOfAll", "oldTotal",
-	"calls", "oldCalls", "perCall", "name", "module", "file"];
+	"blocks", "calls", "oldCalls", "perCall", "name", "module", "file"];
 const NAME_PX = 250, TEXT_COLUMN_PX = 110;
 
 // Those that there is something in, the most important first.
@@ -97,7 +102,7 @@ function usefulColumns() {
 	const isTwo = Boolean(sides[1]), isCounted = sides.some((side) => side.calls.length > 0);
 	const hasPart = !isAllSelected() && state.metric !== "calls";
 	return ["self", "selfShare", ...(isTwo ? ["oldSelf", "change"] : []), "total", "totalShare",
-		...(hasPart ? ["selfOfAll", "totalOfAll"] : []), ...(isTwo ? ["oldTotal"] : []),
+		...(hasPart ? ["selfOfAll", "totalOfAll"] : []), ...(isTwo ? ["oldTotal"] : isMemory(state.metric) && UNITS[state.metric] === "bytes" ? ["blocks"] : []),
 		...(isCounted ? ["calls"] : []), ...(isCounted && UNITS[state.metric] === "ns" ? ["perCall"] : []),
 		"module", "file", ...(isCounted && isTwo ? ["oldCalls"] : [])];
 }

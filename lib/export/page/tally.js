@@ -75,6 +75,31 @@ function intervalOf(part, whole) {
 	return half <= 0 || isMemory(state.metric) ? half : Math.max(half, LEAST_PERCENT);
 }
 
+// Half the width of the interval of an amount of memory, as tally_error() has it.
+function errorOf(part, whole) {
+	const variance = whole.fixed > 0 ? Math.max(part.square - part.square ** 2 / whole.fixed, 0) : part.square;
+	const missed = part.weight - part.known;
+	if (part.square <= 0 || missed <= 0)
+		return Z * Math.sqrt(Math.max(variance, 0)) + whole.lost;
+	const one = Math.min(missed, part.square / missed), few = Z * Z * one * one / 4;
+	return Z * Math.sqrt(Math.max(variance * (1 + few / part.square), few)) + whole.lost;
+}
+
+// "2.8 MiB ±829 KiB" of memory; time has its interval beside its share.
+function amountWithError(metric, tally, whole) {
+	const error = isMemory(metric) ? errorOf(tally, whole) : 0;
+	return amountText(metric, tally.weight) + (error >= 0.5 ? " \u00b1" + amountText(metric, error) : "");
+}
+
+// Of memory, whose tallies have the number of blocks in `joint`.
+function blocksText(tally) {
+	return countText(tally.joint) + (Math.round(tally.joint) === 1 ? " block" : " blocks");
+}
+
+function amountInBlocks(metric, tally, whole) {
+	return amountWithError(metric, tally, whole) + (isMemory(metric) && UNITS[metric] === "bytes" ? " in " + blocksText(tally) : "");
+}
+
 // "12.34 ±0.5" of a whole.
 function shareText(part, whole) {
 	if (!whole.weight)

@@ -153,7 +153,7 @@ class Tracks {
 				continue;
 			const bytes = blocks.kinds.bytes[blocks.kind[i]];
 			change[at(blocks.time[i])] += bytes;
-			change[at(blocks.end[i])] -= bytes;
+			change[at(blocks.gone[i])] -= bytes;
 		}
 		const memory = new Float64Array(width);
 		let alive = 0, most = 1;

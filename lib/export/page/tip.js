@@ -16,9 +16,9 @@ function sharesText(total, whole, zoomed) {
 // [text, class] of each line: numbers first, then the short name, then the full one.
 function describeSums(label, total, self, whole, zoomed) {
 	const metric = state.metric;
-	const lines = [[amountText(metric, total.weight) + "   " + sharesText(total, whole, zoomed), "numbers"]];
+	const lines = [[amountInBlocks(metric, total, whole) + "   " + sharesText(total, whole, zoomed), "numbers"]];
 	if (self)
-		lines.push(["self " + amountText(metric, self.weight) + "   " + shareText(self, whole) + "%", ""]);
+		lines.push(["self " + amountWithError(metric, self, whole) + "   " + shareText(self, whole) + "%", ""]);
 	lines.push([labelName(label), "name"]);
 	if (labelFullName(label) !== labelName(label))
 		lines.push([labelFullName(label), "full"]);
