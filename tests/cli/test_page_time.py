@@ -339,7 +339,7 @@ class Processes(OfProcesses):
         self.assertEqual(self.state()["view"], "chart")
 
     def test_list_is_as_high_as_it_is_dragged(self):
-        self.page.open(self.html)
+        self.page.open(self.html, "#tall=120")
         left, top, width, height = self.page.box("#track-grip")
         before = self.page.box("#threads")[3]
         self.page.drag(left + width / 2, top + height / 2, left + width / 2, top + height / 2 - 30)
