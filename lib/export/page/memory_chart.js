@@ -137,7 +137,7 @@ class MemoryChart extends Sheet {
 
 	update() {
 		this.caption.replaceChildren(element("span", "", CHART_TITLES[state.metric] + ", by the function that allocates"),
-			...this.peakText(), this.side.data.sharesRows && isOfAlive() ?
+			...this.peakText(), this.side.data.sharesRows && ["live", "peak"].includes(state.metric) ?
 				" \u00b7 blocks that lived for less than about a second may be missing, but not at the peak" : "");
 		this.redraw();
 	}

@@ -186,7 +186,7 @@ class SourceView {
 			if (line && code.fileOf[i] === this.file && !this.firstOf.has(line))
 				this.firstOf.set(line, i);
 		});
-		this.hues = new Map([...this.firstOf.keys()].sort((a, b) => a - b).map((line, i) => [line, Math.round(i * 137.508) % 360]));
+		this.hues = new Map([...this.firstOf.keys()].sort((a, b) => a - b).map((line, i) => [line, Math.round(200 + i * 137.508) % 360]));
 	}
 
 	hueOf(file, line) {
