@@ -76,6 +76,7 @@ static uint64_t slow_offset(const struct region_counters *counters, uint32_t ind
 
 void region_plan_data(struct region_plan *plan)
 {
+	const uint64_t reach_bytes = PATCH_DATA_REACH_BYTES; /* 0: data lie before the code */
 	uint64_t code_offset;
 
 	plan->patches_offset = page_align(sizeof(struct region_header));
@@ -89,7 +90,7 @@ void region_plan_data(struct region_plan *plan)
 		plan->data_bytes = plan->heap_offset + sizeof(struct heap_shared);
 	}
 	/* The first part's code is as far behind the header as in memory: one call maps both. */
-	code_offset = plan->head_bytes + (PATCH_DATA_REACH_BYTES ? 0 : plan->data_bytes);
+	code_offset = plan->head_bytes + (reach_bytes ? 0 : plan->data_bytes);
 	for (uint32_t i = 0; i < plan->nr_parts; i++) {
 		plan->parts[i].file_offset = code_offset;
 		code_offset += plan->parts[i].code_bytes;
