@@ -9,7 +9,6 @@
 #include "elf/elf_open.h"
 #include "elf/elf_ranges.h"
 #include "elf/elf_relocations.h"
-#include "elf/elf_sdt.h"
 #include "elf/elf_section.h"
 
 #include <errno.h>
@@ -366,14 +365,6 @@ size_t elf_image_exports(const struct elf_image *image, const char *const *names
 
 	elf_end(elf);
 	return nr_found;
-}
-
-void elf_image_sdt(const struct elf_image *image, struct elf_sdt *sdt)
-{
-	Elf *elf = open_again(image);
-
-	elf_sdt_load(sdt, elf);
-	elf_end(elf);
 }
 
 bool elf_image_thread_variable(const struct elf_image *image, const char *name,

@@ -9,7 +9,6 @@
 #include "elf/elf_bytes.h"
 
 struct elf_ranges;
-struct elf_sdt;
 struct err;
 
 /*
@@ -116,9 +115,6 @@ struct elf_thread_variable {
  */
 bool elf_image_thread_variable(const struct elf_image *image, const char *name,
 			       struct elf_thread_variable *variable);
-
-/* Add the static probes of the file. Each call reads its notes again. */
-void elf_image_sdt(const struct elf_image *image, struct elf_sdt *sdt);
 
 /*
  * The nr words of data from vaddr on, as the loader makes them but for the load bias: an address

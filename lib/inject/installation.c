@@ -229,14 +229,6 @@ static enum patch_outcome draw(struct draft *draft, struct probe_request *reques
 		return PATCH_DIFFERS_FROM_FILE;
 	if (draft->nr_spans && !counter->owners)
 		return PATCH_NO_ROOM;
-	if (request->is_site) {
-		enum patch_outcome outcome =
-			patch_site(patch, &function, request->code->branches, area, counter);
-
-		if (outcome == PATCH_OK)
-			patch->semaphore = request->semaphore;
-		return outcome;
-	}
 	if (request->is_exit)
 		return nr < request->nr_bytes
 			       ? PATCH_UNKNOWN_CODE

@@ -160,21 +160,6 @@ static size_t run_of(const struct patched *patched, size_t first, size_t *nr_byt
 	return i - first;
 }
 
-/* One more or less of those who want a place to be passed: all threads are stopped. */
-static bool count_semaphore(struct target_memory *memory, const struct patch *patch, int more)
-{
-	off_t at = (off_t)patch->semaphore;
-	uint16_t count;
-
-	if (!patch->semaphore)
-		return true;
-	if (!target_memory_get(memory, at, &count, sizeof(count)) ||
-	    count == (more > 0 ? UINT16_MAX : 0))
-		return false;
-	count = (uint16_t)(count + more);
-	return target_memory_put(memory, at, &count, sizeof(count));
-}
-
 enum run_step { RUN_APPLY, RUN_UNDO };
 
 static bool step_run(const struct patch *patches, size_t nr, size_t nr_bytes,
@@ -182,7 +167,6 @@ static bool step_run(const struct patch *patches, size_t nr, size_t nr_bytes,
 {
 	uint8_t bytes[RUN_BYTES + PATCH_MAX_BYTES];
 	off_t at = (off_t)patches->address;
-	bool is_undone[RUN_BYTES + 1] = {false};
 
 	assert(nr_bytes <= sizeof(bytes));
 	if (!target_memory_get(memory, at, bytes, nr_bytes))
@@ -191,34 +175,12 @@ static bool step_run(const struct patch *patches, size_t nr, size_t nr_bytes,
 		const struct patch *patch = &patches[i];
 		uint8_t *place = bytes + (patch->address - patches->address);
 
-		if (step == RUN_APPLY) {
+		if (step == RUN_APPLY)
 			memcpy(place, patch->new, patch->nr_bytes);
-		} else if (memcmp(place, patch->new, patch->nr_bytes) == 0) {
+		else if (memcmp(place, patch->new, patch->nr_bytes) == 0)
 			memcpy(place, patch->old, patch->nr_bytes);
-			is_undone[i] = true;
-		}
 	}
-	if (!target_memory_put(memory, at, bytes, nr_bytes))
-		return false;
-	/* If profc is killed right here, the place is passed in vain from now on. */
-	for (size_t i = 0; i < nr; i++) {
-		if (is_undone[i])
-			count_semaphore(memory, &patches[i], -1);
-	}
-	return true;
-}
-
-/* Before there are patches: one that is there has been counted. */
-static bool count_semaphores(const struct patched *patched, struct target_memory *memory)
-{
-	for (size_t i = 0; i < patched->nr; i++) {
-		if (count_semaphore(memory, &patched->patches[i], 1))
-			continue;
-		while (i-- > 0)
-			count_semaphore(memory, &patched->patches[i], -1);
-		return false;
-	}
-	return true;
+	return target_memory_put(memory, at, bytes, nr_bytes);
 }
 
 /* Gives the process a page of its own there, unless the last call did. */
@@ -373,21 +335,6 @@ bool patched_undo(const struct patched *patched, struct stopped *stopped,
 	return patched_leave(patched, stopped, memory, states);
 }
 
-/* Those of patches that could not be written: the others are counted down with their patches. */
-static void uncount_missing(const struct patched *patched, struct target_memory *memory)
-{
-	uint8_t bytes[PATCH_MAX_BYTES];
-
-	for (size_t i = 0; i < patched->nr; i++) {
-		const struct patch *patch = &patched->patches[i];
-
-		if (patch->semaphore &&
-		    !(target_memory_get(memory, (off_t)patch->address, bytes, patch->nr_bytes) &&
-		      memcmp(bytes, patch->new, patch->nr_bytes) == 0))
-			count_semaphore(memory, patch, -1);
-	}
-}
-
 /* No thread has run the new bytes yet. */
 static void take_back(const struct patched *patched, struct stopped *stopped,
 		      struct target_memory *memory)
@@ -406,8 +353,7 @@ bool patched_apply(const struct patched *patched, struct stopped *stopped,
 					      .found = move_in,
 					      .owner = (void *)(uintptr_t)patched};
 
-	if (!has_old_bytes(patched, memory, false) || contexts_need_sleeper(stopped, &search) ||
-	    !count_semaphores(patched, memory))
+	if (!has_old_bytes(patched, memory, false) || contexts_need_sleeper(stopped, &search))
 		return false;
 	/*
 	 * Move threads first: thunks also work with the old bytes, and profc may be killed in
@@ -417,7 +363,6 @@ bool patched_apply(const struct patched *patched, struct stopped *stopped,
 	stopped_write_back(stopped);
 	if (write_all(patched, stopped, memory, RUN_APPLY, &search))
 		return true;
-	uncount_missing(patched, memory);
 	take_back(patched, stopped, memory);
 	return false;
 }

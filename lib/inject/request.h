@@ -46,13 +46,11 @@ struct probe_request {
 	/* Borrowed. */
 	const struct probe_code *code;
 	const struct probe_of_heap *heap; /* NULL: it is none of an allocator */
-	uint64_t semaphore;		  /* as struct patch has it */
 	uint32_t number;		  /* the caller's own */
 	uint32_t counter;		  /* set by installation_make(), if PATCH_OK */
 	enum patch_outcome outcome : 8;	  /* likewise, always */
 	enum patch_pass pass : 8;
-	bool is_call, is_exit; /* else an entry, */
-	bool is_site;	       /* or a place amid a function */
+	bool is_call, is_exit; /* else an entry */
 	uint8_t exit_at;       /* is_exit: the offset of the way out, in nr_bytes */
 	uint8_t gate;	       /* PATCH_SPAN_*: the number of the function that is timed */
 };

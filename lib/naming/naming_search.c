@@ -11,7 +11,6 @@
 #include "base/err.h"
 #include "base/index_set.h"
 #include "elf/elf_image.h"
-#include "elf/elf_sdt.h"
 #include "heap/heap_names.h"
 #include "naming/callees.h"
 #include "naming/cpython_pools.h"
@@ -618,42 +617,11 @@ static void note_found(const struct search *search, struct gate_function *functi
 	}
 }
 
-static void want_site(const struct search *search, const struct elf_sdt_site *site, uint8_t index)
-{
-	struct gate_wanted *gate = &search->naming->gates.at[index];
-
-	for (size_t i = 0; i < ARRAY_SIZE(gate->functions); i++) {
-		cleanup_free char *name = NULL;
-
-		if (strcmp(site->provider, gate->provider) != 0 ||
-		    strcmp(site->name, gate->functions[i].name) != 0)
-			continue;
-		gate->functions[i].is_found = true;
-		name = xasprintf("%s:%s", site->provider, site->name);
-		wanted_add_site(search->wanted, i == 0 ? WANTED_SPAN_FROM : WANTED_SPAN_TO, index,
-				site->address, site->semaphore, name);
-	}
-}
-
-static void find_sites(const struct search *search, uint8_t index)
-{
-	struct elf_sdt sdt = {.nr = 0};
-
-	elf_image_sdt(search->file->image, &sdt);
-	for (size_t i = 0; i < sdt.nr; i++)
-		want_site(search, &sdt.at[i], index);
-	elf_sdt_release(&sdt);
-}
-
 static void find_gate(const struct search *search, uint8_t index)
 {
 	struct gate_function *functions = search->naming->gates.at[index].functions;
 	bool is_pair = functions[1].name;
 
-	if (search->naming->gates.at[index].provider) {
-		find_sites(search, index);
-		return;
-	}
 	note_found(search, &functions[0],
 		   want_named(search, functions[0].name,
 			      is_pair ? WANTED_SPAN_FROM : WANTED_GATE_ENTRY, index));

@@ -97,11 +97,6 @@ struct patch {
 	uint64_t thunk;	  /* address */
 	uint64_t callee;
 	uint64_t stub; /* address of the code that counts if this cannot; 0: there is none */
-	/*
-	 * Of a word of two bytes that counts who wants the place to be passed: one more while the
-	 * patch is there. 0: there is none.
-	 */
-	uint64_t semaphore;
 	uint16_t nr_thunk_bytes;
 	enum patch_kind kind : 8;
 	enum patch_callee callee_kind : 8;
@@ -233,15 +228,6 @@ struct patch_function {
 enum patch_outcome patch_entry(struct patch *patch, const struct patch_function *function,
 			       const struct branches *branches, struct code_area *area,
 			       const struct patch_counter *counter);
-
-/*
- * Likewise a probe at a place amid a function, `function->address`, to which the function may loop.
- * Nothing leads between the instructions from there on, up to the first that ends after five bytes:
- * not through tables either, as sites_judge() has found.
- */
-enum patch_outcome patch_site(struct patch *patch, const struct patch_function *function,
-			      const struct branches *branches, struct code_area *area,
-			      const struct patch_counter *counter);
 
 /*
  * The bytes from a function's first one on that a probe at its entry changes, or leaves in front of

@@ -252,19 +252,6 @@ enum patch_outcome patch_entry(struct patch *patch, const struct patch_function 
 	return outcome;
 }
 
-/* Nothing is timed here yet. */
-enum patch_outcome patch_site(struct patch *patch, const struct patch_function *function,
-			      const struct branches *branches, struct code_area *area,
-			      const struct patch_counter *counter)
-{
-	(void)patch;
-	(void)function;
-	(void)branches;
-	(void)area;
-	(void)counter;
-	return PATCH_UNSUPPORTED;
-}
-
 /*
  * The landing pad is passed before the probe. Where it signs the return address, a call of the
  * thunk has to do so, too: a thread there continues at the function's first word.

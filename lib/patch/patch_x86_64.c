@@ -252,7 +252,6 @@ static enum patch_outcome judge_target(const struct patch_function *function,
 struct window {
 	const struct patch_function *function;
 	size_t start;	/* offset in the function */
-	bool is_site;	/* it is no entry: each pass counts */
 	bool is_closed; /* only a return can come to the byte after the last instruction */
 	uint64_t targets[JUMP_BYTES];
 	size_t nr_targets;
@@ -335,8 +334,6 @@ static enum patch_outcome judge_window(const struct window *window, const struct
 	}
 	if (branches_lead_into(branches, at, at + patch->nr_bytes))
 		return PATCH_JUMPED_INTO;
-	if (window->is_site)
-		return PATCH_OK;
 	/* A branch from before the window is passed once by each call. */
 	if (branches_loop_to(branches, at, at, end) ||
 	    branches_loop_to(branches, start, start, end))
@@ -416,20 +413,6 @@ static enum patch_outcome make_entry(struct maker *maker, struct window *window,
 	return PATCH_OK;
 }
 
-static enum patch_outcome make_counting(struct patch *patch, struct window *window,
-					const struct branches *branches, struct code_area *area,
-					const struct patch_counter *counter)
-{
-	struct maker maker = {0};
-	enum patch_outcome outcome;
-
-	begin(&maker, PATCH_ENTRY, window->function->address + window->start, area);
-	add_step(&maker, maker.patch.address, false);
-	maker_put_pass(&maker, counter);
-	outcome = make_entry(&maker, window, branches);
-	return outcome ? outcome : finish(&maker, area, patch);
-}
-
 static enum patch_outcome make_counting_entry(struct patch *patch,
 					      const struct patch_function *function, size_t start,
 					      const struct branches *branches,
@@ -437,17 +420,14 @@ static enum patch_outcome make_counting_entry(struct patch *patch,
 					      const struct patch_counter *counter)
 {
 	struct window window = {.function = function, .start = start};
+	struct maker maker = {0};
+	enum patch_outcome outcome;
 
-	return make_counting(patch, &window, branches, area, counter);
-}
-
-enum patch_outcome patch_site(struct patch *patch, const struct patch_function *function,
-			      const struct branches *branches, struct code_area *area,
-			      const struct patch_counter *counter)
-{
-	struct window window = {.function = function, .is_site = true};
-
-	return make_counting(patch, &window, branches, area, counter);
+	begin(&maker, PATCH_ENTRY, function->address + window.start, area);
+	add_step(&maker, maker.patch.address, false);
+	maker_put_pass(&maker, counter);
+	outcome = make_entry(&maker, &window, branches);
+	return outcome ? outcome : finish(&maker, area, patch);
 }
 
 uint8_t patch_entry_reach(const uint8_t *bytes, size_t nr_readable, bool *is_plain)

@@ -17,7 +17,6 @@
 #include "patch/patch.h"
 #include "probe/known_code.h"
 #include "probe/prober_priv.h"
-#include "probe/wanted_sites.h"
 #include "proc/maps.h"
 
 void prober_file_free(struct prober_file *file)
@@ -211,7 +210,6 @@ void prober_file_search(struct prober *prober, struct prober_file *file)
 	file->is_searched = true;
 	prober->options.find(prober->options.context, &known, &file->wanted);
 	wanted_watch_gates(&file->wanted, file->image, prober->options.has_span);
-	wanted_judge_sites(&file->wanted, file->image);
 	wanted_sort(&file->wanted);
 	if (file->wanted.nr_places)
 		search(file);

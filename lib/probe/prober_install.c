@@ -237,7 +237,6 @@ static void gather(const struct prober *prober, struct gathered *gathered,
 		const struct known_code *known = mapping->file->codes[i];
 		bool is_word = place->kind == WANTED_HEAP_WORD;
 		uint64_t address = place->address + mapping->bias;
-		uint64_t semaphore = place->is_site ? wanted_semaphore(wanted, place->address) : 0;
 		/* Data has the bias of the code that it leads to. */
 		uint64_t code_at = is_word ? place->heap->function + mapping->bias : address;
 
@@ -250,8 +249,6 @@ static void gather(const struct prober *prober, struct gathered *gathered,
 			.code = code,
 			.is_call = place->kind == WANTED_CALL,
 			.is_exit = place->kind == WANTED_GATE_EXIT,
-			.is_site = place->is_site,
-			.semaphore = semaphore ? semaphore + mapping->bias : 0,
 			.exit_at = place->exit_at,
 			.gate = place->gate,
 			.pass = pass_wanted(prober, place),

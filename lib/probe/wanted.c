@@ -49,30 +49,6 @@ void wanted_add_heap_word(struct wanted *wanted, uint64_t address, uint64_t func
 	wanted->places[wanted->nr_places - 1].heap = xmemdup(&heap, sizeof(heap));
 }
 
-void wanted_add_site(struct wanted *wanted, enum wanted_kind kind, uint8_t gate, uint64_t address,
-		     uint64_t semaphore, const char *name)
-{
-	struct wanted_place *place;
-
-	wanted_add(wanted, kind, address, 0, name);
-	place = &wanted->places[wanted->nr_places - 1];
-	place->is_site = true;
-	place->gate = gate;
-	if (!semaphore)
-		return;
-	ARRAY_GROW(wanted->semaphores, wanted->nr_semaphores, wanted->cap_semaphores);
-	wanted->semaphores[wanted->nr_semaphores++] = (struct wanted_semaphore){address, semaphore};
-}
-
-uint64_t wanted_semaphore(const struct wanted *wanted, uint64_t site)
-{
-	for (size_t i = 0; i < wanted->nr_semaphores; i++) {
-		if (wanted->semaphores[i].site == site)
-			return wanted->semaphores[i].word;
-	}
-	return 0;
-}
-
 void wanted_add_start(struct wanted *wanted, uint64_t address)
 {
 	ARRAY_GROW(wanted->starts, wanted->nr_starts, wanted->cap_starts);
@@ -387,7 +363,6 @@ void wanted_release(struct wanted *wanted)
 	free(wanted->places);
 	free(wanted->starts);
 	free(wanted->functions);
-	free(wanted->semaphores);
 	free(wanted->refusals);
 	free(wanted->gate_parts);
 	free(wanted->gate_refusal);

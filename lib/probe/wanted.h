@@ -57,7 +57,6 @@ struct wanted_place {
 	char *name;
 	enum wanted_kind kind : 8;
 	bool is_gate_entry; /* WANTED_ENTRY: it is the gate's, too */
-	bool is_site;	    /* of a pair: a place amid a function, and not that */
 	/* No reason against a probe is in the file; set by prober_file_search(). */
 	bool is_plain;
 	/* WANTED_ENTRY: tail_calls_has() was asked, as it is called; and the answer. */
@@ -73,11 +72,6 @@ struct wanted_function {
 	bool is_part;	   /* which is no function that can be called */
 };
 
-/* A place that a program passes only while a word says that this is wanted, see struct patch. */
-struct wanted_semaphore {
-	uint64_t site, word;
-};
-
 /* A function that cannot be counted in any process. */
 struct wanted_refusal {
 	char *name, *reason; /* owned */
@@ -90,8 +84,6 @@ struct wanted {
 	size_t nr_starts, cap_starts;
 	struct wanted_function *functions; /* likewise, by address; where entries are wanted */
 	size_t nr_functions, cap_functions;
-	struct wanted_semaphore *semaphores;
-	size_t nr_semaphores, cap_semaphores;
 	struct wanted_refusal *refusals;
 	size_t nr_refusals, cap_refusals;
 	struct patch_gate_part *gate_parts; /* set by wanted_watch_gates(), if there are ways out */
@@ -113,14 +105,6 @@ void wanted_add_heap(struct wanted *wanted, const struct heap_form *form, enum h
  */
 void wanted_add_heap_word(struct wanted *wanted, uint64_t address, uint64_t function,
 			  uint64_t leads_to, const char *name);
-/*
- * A place amid a function that begins or ends the time of this gate: WANTED_SPAN_FROM or TO.
- * `semaphore` is the word that it needs, or 0.
- */
-void wanted_add_site(struct wanted *wanted, enum wanted_kind kind, uint8_t gate, uint64_t address,
-		     uint64_t semaphore, const char *name);
-/* The word of a place; 0: it needs none. */
-uint64_t wanted_semaphore(const struct wanted *wanted, uint64_t site);
 /* A call becomes a place or a refusal. */
 void wanted_add_call(struct wanted *wanted, const struct call_site *call);
 void wanted_add_start(struct wanted *wanted, uint64_t address);

@@ -15,7 +15,6 @@
 #include "base/alloc.h"
 #include "base/err.h"
 #include "elf/elf_image.h"
-#include "elf/elf_sdt.h"
 #include "symbol/symbol.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes);
@@ -33,7 +32,6 @@ static void open_image(int fd, size_t nr_bytes)
 {
 	struct err err = ERR_INIT;
 	struct elf_image *image = elf_image_open(fd, &err);
-	struct elf_sdt sdt = {.nr = 0};
 	const struct elf_cfi *cfi;
 	size_t nr_build_id_bytes;
 	uint64_t bias;
@@ -49,8 +47,6 @@ static void open_image(int fd, size_t nr_bytes)
 	(void)elf_image_build_id(image, &nr_build_id_bytes);
 	assert(nr_build_id_bytes <= nr_bytes);
 	(void)elf_image_bias(image, 0x7f0000000000, 0x1000, true, &bias);
-	elf_image_sdt(image, &sdt);
-	elf_sdt_release(&sdt);
 	elf_image_free(image);
 }
 
