@@ -32,7 +32,8 @@ struct walk {
 	struct index_set rows;
 	uint32_t *wait_functions; /* by stack */
 	uint32_t *leaders;	  /* by process: its first thread; NONE */
-	uint32_t *ended;	  /* processes that have ended, by that time */
+	uint32_t *first_rows; /* by process, which has a row for each program: the first of these */
+	uint32_t *ended;      /* processes that have ended, by that time */
 	size_t nr_ended;
 };
 
@@ -143,23 +144,12 @@ static const struct stretch *stretch_before(const struct walk *walk, uint32_t th
 	return from > first ? &courses->rows[from - 1] : NULL;
 }
 
-/* A process has a row for each program that it has executed: its first one. */
-static uint32_t first_row(const struct profile *profile, uint32_t process)
-{
-	const struct profile_process *rows = profile->processes;
-
-	while (rows[process].parent != PROCESS_NONE &&
-	       rows[rows[process].parent].pid == rows[process].pid)
-		process = rows[process].parent;
-	return process;
-}
-
 /* The last of its children, or PROCESS_NONE, that ended in that time. */
 static uint32_t child_ended(const struct walk *walk, uint32_t process, uint64_t from_ns,
 			    uint64_t to_ns)
 {
 	const struct profile *profile = walk->profile;
-	uint32_t parent = first_row(profile, process);
+	uint32_t parent = walk->first_rows[process];
 	size_t from = 0, to = walk->nr_ended, last;
 
 	while (from < to) {
@@ -173,12 +163,12 @@ static uint32_t child_ended(const struct walk *walk, uint32_t process, uint64_t 
 	last = from > ENDS_ASKED ? from - ENDS_ASKED : 0;
 	for (; from > last; from--) {
 		uint32_t ended = walk->ended[from - 1];
-		uint32_t forked = first_row(profile, ended);
+		uint32_t forked = walk->first_rows[ended];
 
 		if (profile->processes[ended].end_ns < from_ns)
 			break;
 		if (profile->processes[forked].parent != PROCESS_NONE &&
-		    first_row(profile, profile->processes[forked].parent) == parent)
+		    walk->first_rows[profile->processes[forked].parent] == parent)
 			return ended;
 	}
 	return PROCESS_NONE;
@@ -232,9 +222,12 @@ static uint32_t hop(struct walk *walk, uint32_t thread, const struct stretch *st
 		    uint64_t from_ns, uint64_t *time_ns)
 {
 	enum chain_link link;
-	uint32_t other = awaited(walk, thread, stretch, *time_ns, &link);
-	const struct stretch *last = other == NONE ? NULL : stretch_before(walk, other, *time_ns);
+	uint32_t other = NONE;
+	const struct stretch *last;
 
+	if (stretch->end_ns >= *time_ns)
+		other = awaited(walk, thread, stretch, *time_ns, &link);
+	last = other == NONE ? NULL : stretch_before(walk, other, *time_ns);
 	if (!last || last->end_ns <= max_u64(stretch->begin_ns, from_ns))
 		return NONE;
 	if (last->end_ns < *time_ns) {
@@ -297,13 +290,17 @@ static void find_ends(struct walk *walk)
 
 	walk->leaders = xcalloc(profile->nr_processes + 1, sizeof(*walk->leaders));
 	walk->ended = xcalloc(profile->nr_processes + 1, sizeof(*walk->ended));
-	for (size_t i = 0; i < profile->nr_processes; i++) {
+	walk->first_rows = xcalloc(profile->nr_processes + 1, sizeof(*walk->first_rows));
+	for (uint32_t i = 0; i < profile->nr_processes; i++) {
 		uint32_t parent = profile->processes[i].parent;
 
 		walk->leaders[i] = NONE;
-		if (parent != PROCESS_NONE &&
-		    profile->processes[parent].pid == profile->processes[i].pid)
-			is_replaced[parent] = true;
+		walk->first_rows[i] = i;
+		if (parent == PROCESS_NONE ||
+		    profile->processes[parent].pid != profile->processes[i].pid)
+			continue;
+		is_replaced[parent] = true;
+		walk->first_rows[i] = walk->first_rows[parent]; /* parents have earlier rows */
 	}
 	for (uint32_t i = 0; i < profile->nr_threads; i++) {
 		const struct profile_thread *thread = &profile->threads[i];
@@ -328,6 +325,7 @@ static void follow_calls(struct walk *walk)
 
 	for (uint32_t thread = 0; thread < walk->profile->nr_threads; thread++) {
 		const struct time_range *range;
+		uint64_t done_ns = 0; /* in a damaged file calls overlap */
 
 		if (!selection->threads[thread])
 			continue;
@@ -338,7 +336,8 @@ static void follow_calls(struct walk *walk)
 			uint64_t to_ns = min_u64(calls->at[i].to_ns, range->to_ns);
 
 			walk->chain->nr_calls += from_ns < to_ns;
-			follow(walk, thread, from_ns, to_ns);
+			follow(walk, thread, max_u64(from_ns, done_ns), to_ns);
+			done_ns = max_u64(done_ns, to_ns);
 		}
 	}
 }
@@ -357,8 +356,8 @@ static void follow_thread(struct walk *walk)
 			continue;
 		if (thread == NONE ||
 		    (row->tid == walk->profile->threads[thread].tid &&
-		     first_row(walk->profile, row->process) ==
-			     first_row(walk->profile, walk->profile->threads[thread].process)))
+		     walk->first_rows[row->process] ==
+			     walk->first_rows[walk->profile->threads[thread].process]))
 			thread = i;
 	}
 	walk->chain->thread = thread;
@@ -409,6 +408,7 @@ struct chain *chain_new(const struct selection *selection)
 	index_set_release(&walk.rows);
 	free(walk.wait_functions);
 	free(walk.leaders);
+	free(walk.first_rows);
 	free(walk.ended);
 	courses_free(walk.courses);
 	return chain;

@@ -2,6 +2,7 @@
 #include "base/buf.h"
 #include "base/sink.h"
 #include "calltree/chain.h"
+#include "calltree/filter.h"
 #include "tests/unit/made_profile.h"
 #include "tests/unit/unit.h"
 #include "tests/unit/weighed_fixture.h"
@@ -36,10 +37,11 @@ static void made_until(struct made *made, const char *stack, bool runs, uint32_t
 	sample->blocked_ns = runs ? 0 : (to_ms - from_ms) * NS_PER_MS;
 }
 
-static void expect_table(const struct profile *profile, const char *expected)
+static void expect_table(const struct profile *profile, const struct filter *filter,
+			 const char *expected)
 {
 	const struct view view = {.columns = 90};
-	struct weighed_fixture weighed = weighed_new(profile, NULL, METRIC_ELAPSED);
+	struct weighed_fixture weighed = weighed_new(profile, filter, METRIC_ELAPSED);
 	struct chain *chain = chain_new(weighed.selection);
 	struct sink sink = SINK_MEMORY;
 
@@ -75,7 +77,7 @@ TEST(chain, goes_through_locks_and_ends_of_threads)
 	made_until(&made, "main;wait", false, 0, 50, 60);
 	profile = made_end(&made);
 	expect_table(
-		profile,
+		profile, NULL,
 		"  ms    %    ±  thread     how      in function  waited for\n"
 		"35.0 58.3 40.1  102 quick  ran      hold\n"
 		"15.0 25.0 38.4  101 slow   ran      second\n"
@@ -89,5 +91,42 @@ TEST(chain, goes_through_locks_and_ends_of_threads)
 		"      that are ‘blocked’ here is not known, or no thread of this profile; "
 		"'report\n"
 		"      --wakers' tells more of them.\n");
+	profile_free(profile);
+}
+
+/* Nothing is known of main between its wait for the lock and the begin of the worker. */
+TEST(chain, does_not_fill_a_gap_with_another_thread)
+{
+	const char *worker = "101";
+	const struct filter filter = {.threads = {&worker, 1}};
+	struct made made = made_begin();
+	struct thread_id owner;
+	struct profile *profile;
+	uint32_t wait;
+
+	made.profile->threads[made_thread(&made, 100, 101, "worker").v].start_ns = 50 * NS_PER_MS;
+	made_until(&made, "start;work", true, 0, 50, 80);
+	owner = made_thread(&made, 100, 102, "owner");
+	made_until(&made, "start;hold", true, 0, 0, 80);
+	made.thread = (struct thread_id){0};
+	wait = made_wait(&made, WAIT_MUTEX, 0x4040, owner);
+	made_until(&made, "main;first", true, 0, 0, 10);
+	made_until(&made, "main;get", false, wait, 10, 30);
+	profile = made_end(&made);
+	expect_table(
+		profile, &filter,
+		"  ms    %    ±  thread      how        in function  waited for\n"
+		"30.0 37.5 40.3  101 worker  ran        work\n"
+		"30.0 37.5 42.7  102 owner   ran        hold\n"
+		"20.0 25.0 39.0  100 prog    not known\n"
+		"\n"
+		"note: the chain goes back in time from the end of 101 worker. It goes on 1 time "
+		"to "
+		"the\n"
+		"      last owner that was seen of a lock, 1 time to what had begun a thread or "
+		"program.\n"
+		"      What ends the waits that are ‘blocked’ here is not known, or no thread of "
+		"this\n"
+		"      profile; 'report --wakers' tells more of them.\n");
 	profile_free(profile);
 }
