@@ -805,8 +805,13 @@ bool region_is_of(const struct region *region, const struct stopped *stopped)
 	cleanup_close int maps = proc_open_task_file(stopped->pid, tid, "maps");
 	struct proc_range range;
 
-	return maps >= 0 && proc_range_find(maps, region->header.parts[0].address, &range) &&
-	       range.inode == region->inode &&
+	if (maps < 0)
+		return false;
+	/* Before Linux 6.11 there is only the text of all mappings: too long while all stand. */
+	if (!proc_range_at(maps, region->header.parts[0].address, &range))
+		return errno == ENOTTY &&
+		       region_is_among(&region->header, region->header.parts[0].address, stopped);
+	return range.inode == region->inode &&
 	       makedev(range.dev_major, range.dev_minor) == region->dev;
 }
 
