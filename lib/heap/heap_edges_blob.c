@@ -86,6 +86,8 @@ struct outcome heap_on_map(struct request *request)
 	if (which == HEAP_MAP)
 		return map(request, is_recorded);
 	heap_forget_mapped(with[0], with[1]);
+	if (which == HEAP_REMAP && with[3] & MREMAP_FIXED)
+		heap_forget_mapped(with[4], with[2]);
 	if (!is_recorded)
 		return (struct outcome){.jump = request->hook->original};
 	if (which == HEAP_REMAP)
