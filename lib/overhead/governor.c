@@ -316,13 +316,14 @@ static void fade(struct cost_budget *budget, double part)
 	budget->cpu_ns *= part;
 	budget->time_ns *= part;
 	budget->nr_ticks *= part;
+	budget->looks_ns *= part;
 }
 
 static void keep_budget(struct governor *governor, const struct governor_load *load)
 {
 	struct cost_budget *budget = &governor->budget;
 	uint64_t most_ns = max_u64(governor->base_period_ns, BUDGET_PERIOD_NS);
-	double wanted_ns;
+	double max_ppm = budget->max_ppm, looks_ppm, wanted_ns;
 
 	if (!budget->max_ppm || !load->own_ns)
 		return;
@@ -330,9 +331,12 @@ static void keep_budget(struct governor *governor, const struct governor_load *l
 	budget->cpu_ns += (double)load->own_ns;
 	budget->time_ns += (double)load->window_ns;
 	budget->nr_ticks += (double)load->nr_ticks;
+	budget->looks_ns += (double)min_u64(load->looks_ns, load->own_ns);
 	if (budget->time_ns < BUDGET_LEAST_NS || budget->nr_ticks < 1)
 		return;
-	wanted_ns = 1e6 * budget->cpu_ns / budget->nr_ticks / budget->max_ppm;
+	looks_ppm = between(0, 1e6 * budget->looks_ns / budget->time_ns, BUDGET_LOOKS * max_ppm);
+	wanted_ns = 1e6 * (budget->cpu_ns - budget->looks_ns) / budget->nr_ticks /
+		    (max_ppm - looks_ppm);
 	budget->period_ns =
 		(uint64_t)between((double)governor->base_period_ns, wanted_ns, (double)most_ns);
 	budget->too_low_ns = wanted_ns > (double)most_ns ? budget->too_low_ns + load->window_ns : 0;

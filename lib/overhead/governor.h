@@ -27,18 +27,19 @@
  * governor allows less until the debt is paid.
  *
  * Apart from what threads lose, a recorder that is always on may have a budget: the part of one CPU
- * that it may use, whether a CPU is idle or not. The longer of the two periods is in use, looks have
- * a third of the budget at most, and clocks of processes a quarter.
+ * that it may use, whether a CPU is idle or not. The longer of the two periods is in use, looks
+ * have a third of the budget at most, and clocks of processes a quarter.
  */
 
 /*
  * The CPU time of profc's own threads, and the ticks, of the last half a minute or so: the longer
- * ago, the less they count. A tick costs what all of that time is for one of them, so that the
- * period which keeps the budget is known at once, without trials.
+ * ago, the less they count. A tick costs what all of that time but for looks is for one of them, so
+ * that the period which keeps the budget is known at once, without trials.
  */
 struct cost_budget {
 	uint32_t max_ppm; /* of one CPU; 0: no bound */
 	double cpu_ns, time_ns, nr_ticks;
+	double looks_ns;     /* of cpu_ns: at threads that sleep, which no lower rate would save */
 	uint64_t period_ns;  /* keeps the budget, or is the longest; 0: not known yet */
 	uint64_t too_low_ns; /* for so long the budget has not sufficed for the longest period */
 };

@@ -652,10 +652,12 @@ TEST(histogram, quantiles_are_within_a_step)
 	assert_true(histogram_quantile(&histogram, 1) > UINT64_MAX / 8 * 7);
 }
 
-/* A recorder, whose ticks cost so much, and whose collector this part of the time whatever it does.
+/*
+ * A recorder, whose ticks cost so much, and whose collector and looks these parts of the time
+ * whatever it does.
  */
 struct recorder {
-	double tick_ns, collector;
+	double tick_ns, collector, looks;
 	double cpu_ns, ticks; /* so far */
 };
 
@@ -670,6 +672,8 @@ static void run_recorder(struct recorder *recorder, struct governor *governor, s
 		recorder->ticks = ticks;
 		load.own_ns = (uint64_t)(recorder->tick_ns * (double)load.nr_ticks +
 					 recorder->collector * (double)WINDOW_NS);
+		load.looks_ns = (uint64_t)(recorder->looks * (double)WINDOW_NS);
+		load.own_ns += load.looks_ns;
 		recorder->cpu_ns += (double)load.own_ns;
 		governor_update(governor, &load);
 	}
@@ -729,6 +733,18 @@ TEST(budget, a_burst_is_paid_for)
 	assert_in_range(governor.period_ns, 2 * before_ns, 200000000);
 	run_recorder(&dear, &governor, 400);
 	assert_in_range(governor.period_ns, before_ns, before_ns + before_ns / 20);
+}
+
+/* The period is known as soon as the cost is, and not found step by step. */
+TEST(budget, is_kept_at_once_beside_many_sleepers)
+{
+	struct recorder recorder = {.tick_ns = 300000, .looks = 0.0015};
+	struct governor governor = budgeted(20000);
+
+	run_recorder(&recorder, &governor, 10);
+	assert_in_range(governor.period_ns, 95000000, 105000000);
+	run_recorder(&recorder, &governor, NR_WINDOWS);
+	assert_in_range(governor.period_ns, 95000000, 105000000);
 }
 
 /* Of 200 programs that wake each second all are due all the time, and each look takes 50 us. */
