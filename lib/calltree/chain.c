@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Goes back in time through what threads did and waited for. */
+/* Follows what threads did and waited for, back in time. */
 #include "calltree/chain.h"
 
 #include <stdlib.h>
@@ -16,11 +16,11 @@
 #include "profile/profile.h"
 #include "profile/slow_calls.h"
 
-/* It goes from thread to thread at one moment so often at most: two may wait for each other. */
+/* The most links at one moment: two threads may wait for each other. */
 #define LINKS_MAX 16
-/* The end of a process is noticed so much later than by its parent, at most. */
+/* A parent may notice the end of its child before profc does, by at most this time. */
 #define LATE_END_NS (20 * NS_PER_MS)
-/* Of the processes that ended before that, so many are asked whether they were awaited. */
+/* The number of ended processes that are searched for an awaited child. */
 #define ENDS_ASKED 256
 
 #define NONE UINT32_MAX
@@ -31,9 +31,9 @@ struct walk {
 	struct courses *courses;
 	struct index_set rows;
 	uint32_t *wait_functions; /* by stack */
-	uint32_t *leaders;	  /* by process: its first thread; NONE */
+	uint32_t *leaders;	  /* by process: its main thread, or NONE */
 	uint32_t *first_rows; /* by process, which has a row for each program: the first of these */
-	uint32_t *ended;      /* processes that have ended, by that time */
+	uint32_t *ended;      /* the processes that have ended, in order of their ends */
 	size_t nr_ended;
 };
 
@@ -68,7 +68,7 @@ static void add_row(struct walk *walk, const struct chain_row *row,
 	tally_add_observation(&chain->total, observation);
 }
 
-/* The function outside the C library, as of waits: else half of a chain would be in memcpy(). */
+/* The innermost function outside the C library, as for waits; else the innermost function. */
 static uint32_t function_of(const struct walk *walk, const struct sample *sample)
 {
 	const struct expansion *expansion = walk->chain->selection->original;
@@ -91,7 +91,7 @@ static void add_unknown(struct walk *walk, uint32_t thread, uint64_t ns)
 	add_row(walk, &row, &(struct observation){.weight = ns});
 }
 
-/* So much of a stretch of the thread. */
+/* Add `ns` of a stretch of the thread to the chain. */
 static void add(struct walk *walk, uint32_t thread, const struct stretch *stretch, uint64_t ns)
 {
 	uint64_t on_cpu_ns = (uint64_t)((double)stretch->on_cpu * (double)ns);
@@ -144,7 +144,7 @@ static const struct stretch *stretch_before(const struct walk *walk, uint32_t th
 	return from > first ? &courses->rows[from - 1] : NULL;
 }
 
-/* The last of its children, or PROCESS_NONE, that ended in that time. */
+/* The child of a process that ended last in a time range; or PROCESS_NONE. */
 static uint32_t child_ended(const struct walk *walk, uint32_t process, uint64_t from_ns,
 			    uint64_t to_ns)
 {
@@ -174,7 +174,7 @@ static uint32_t child_ended(const struct walk *walk, uint32_t process, uint64_t 
 	return PROCESS_NONE;
 }
 
-/* The thread for which this one slept until then; NONE: it is not known. */
+/* The thread that a sleeping thread waited for; NONE if unknown. */
 static uint32_t awaited(const struct walk *walk, uint32_t thread, const struct stretch *stretch,
 			uint64_t time_ns, enum chain_link *link)
 {
@@ -200,7 +200,7 @@ static uint32_t awaited(const struct walk *walk, uint32_t thread, const struct s
 	return other == thread ? NONE : other;
 }
 
-/* The thread that has begun this one, or the former program of its process; NONE: not known. */
+/* The thread that created this one, or that executed its program; NONE if unknown. */
 static uint32_t begun_by(const struct walk *walk, uint32_t thread)
 {
 	uint32_t process = walk->profile->threads[thread].process;
@@ -214,9 +214,8 @@ static uint32_t begun_by(const struct walk *walk, uint32_t thread)
 /* --- the way back --- */
 
 /*
- * Where another thread was awaited, go on with what it did up to then. What the sleep lasted after
- * that one's end, if it had ended, is a part of the chain; returns the thread, NONE if there is
- * none.
+ * If the thread waited for another one, return that one, and add to the chain what the wait lasted
+ * after the other one had ended. NONE if it waited for no known thread.
  */
 static uint32_t hop(struct walk *walk, uint32_t thread, const struct stretch *stretch,
 		    uint64_t from_ns, uint64_t *time_ns)
@@ -342,7 +341,7 @@ static void follow_calls(struct walk *walk)
 	}
 }
 
-/* Of a command the last program that it executed is what its user sees end. */
+/* The first selected thread. If its process executes other programs, the last of these counts. */
 static void follow_thread(struct walk *walk)
 {
 	const struct selection *selection = walk->chain->selection;

@@ -18,12 +18,12 @@ enum chain_state {
 	CHAIN_STATE_COUNT,
 };
 
-/* Why the chain goes on in another thread. */
+/* Why the path goes on in another thread. */
 enum chain_link {
-	CHAIN_BY_OWNER, /* that one had the lock, when the sleep was looked at last */
-	CHAIN_BY_END,	/* that one was awaited, and ended */
-	CHAIN_BY_CHILD, /* its process was awaited, and ended */
-	CHAIN_BY_BIRTH, /* that one has begun it */
+	CHAIN_BY_OWNER, /* it owned the lock when that was last looked at */
+	CHAIN_BY_END,	/* its end was waited for */
+	CHAIN_BY_CHILD, /* the end of its process was waited for */
+	CHAIN_BY_BIRTH, /* it created the thread, or executed the program */
 	CHAIN_LINK_COUNT,
 };
 
@@ -33,16 +33,16 @@ enum chain_link {
 struct chain_row {
 	enum chain_state state;
 	uint32_t thread;      /* row of profile.threads */
-	uint32_t label;	      /* RUNNING: the innermost function; WAITING: that in which it waits */
+	uint32_t label;	      /* RUNNING, WAITING: the innermost function outside the C library */
 	struct waited waited; /* WAITING */
 	struct tally tally;
 };
 
 /*
- * The chain of what had to happen up to the end of a thread, or of its slow calls: from that moment
- * back in time through what the thread did, and where it waited for a lock, for the end of a thread
- * or of a child process, through what that one did before. Waits that end by something else are
- * parts of it. At each instant one thread is in it, so that all parts add up to the time.
+ * The critical path up to the end of a thread, or of its slow calls. It goes back in time through
+ * what the thread did. Where the thread waited for a lock, for the end of a thread or for a child
+ * process, the path goes on in the thread that was waited for. Other waits are part of the path
+ * themselves. Exactly one thread is in the path at any time, so the rows add up to its length.
  */
 struct chain {
 	const struct selection *selection; /* borrowed */
@@ -51,12 +51,13 @@ struct chain {
 	size_t nr, cap;
 	struct tally total, states[CHAIN_STATE_COUNT];
 	uint64_t nr_links[CHAIN_LINK_COUNT];
-	uint32_t thread;   /* at the end of which it begins; of no slow calls */
+	uint32_t thread;   /* the path ends with this thread, unless it is of slow calls */
 	uint64_t nr_calls; /* slow calls; 0: the selection has no filter of them */
 };
 
 /*
- * Of the slow calls that the selection filters; else of the first of its threads. Call
+ * The path of the slow calls if the selection has a filter of them, else of the first selected
+ * thread. Of its other filters only those of threads, processes and times count. Call
  * blame_require() first.
  */
 struct chain *chain_new(const struct selection *selection);

@@ -11,7 +11,7 @@ struct observation;
 struct profile;
 struct sample;
 
-/* What a blocked thread waited for: an object; or, where that is not known, its system call. */
+/* The object that a blocked thread waited for, or its system call if the object is unknown. */
 enum waited_kind { WAITED_LOCK, WAITED_DESCRIPTOR, WAITED_CALL };
 
 struct waited {
@@ -19,12 +19,12 @@ struct waited {
 	uint32_t number; /* of the object in its blame; or of the system call, -1: none is known */
 };
 
-/* The objects that are known so far. */
+/* The objects found so far. */
 struct waited_objects {
 	struct blame *locks, *descriptors; /* owned by the caller */
 };
 
-/* What an observation of blocked time waited for, which becomes a part of its object's blame. */
+/* Find out what a blocked thread waited for, and add its time to the blame of that object. */
 struct waited waited_of(const struct waited_objects *objects,
 			const struct observation *observation);
 /* Was the thread in one of these system calls? The last name is NULL. */

@@ -193,16 +193,20 @@ static double most_look_credit_ns(const struct governor *governor)
 	return governor->look_rate * (double)LOOK_CREDIT_NS;
 }
 
-/* Else they have this part of a period. */
+/* The part of a CPU that is in the budget; all of one where there is none, or before it counts. */
+static double budget_part(const struct governor *governor)
+{
+	return governor->budget.time_ns > 0 ? governor->budget.max_ppm / 1e6 : 1;
+}
+
+/* Without a budget clocks have this part of a period. */
 #define CLOCKS_PART 64
 
 uint64_t governor_clocks_ns(const struct governor *governor)
 {
-	uint64_t most_ns = governor->period_ns / CLOCKS_PART;
-	double part = BUDGET_CLOCKS * governor->budget.max_ppm / 1e6;
+	double part = between(0, 1.0 / CLOCKS_PART, BUDGET_CLOCKS * budget_part(governor));
 
-	return part > 0 ? min_u64(most_ns, (uint64_t)(part * (double)governor->period_ns))
-			: most_ns;
+	return (uint64_t)(part * (double)governor->period_ns);
 }
 
 /* The part of a CPU that looks may take now. */
@@ -210,9 +214,8 @@ static double rate_of(const struct governor *governor)
 {
 	double rate = between(0, governor->look_rate, governor->idle_rate);
 
-	if (!governor->budget.max_ppm)
-		return rate;
-	return between(0, rate, BUDGET_LOOKS * governor->budget.max_ppm / 1e6);
+	return governor->budget.time_ns > 0 ? between(0, rate, BUDGET_LOOKS * budget_part(governor))
+					    : rate;
 }
 
 static double grown(const struct governor *governor, double credit_ns, double part,

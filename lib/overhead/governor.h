@@ -28,7 +28,8 @@
  *
  * Apart from what threads lose, a recorder that is always on may have a budget: the part of one CPU
  * that it may use, whether a CPU is idle or not. The longer of the two periods is in use, looks
- * have a third of the budget at most, and clocks of processes a quarter.
+ * have a third of the budget at most, and clocks of processes a quarter,
+ * from the moment on at which its CPU time is told.
  */
 
 /*

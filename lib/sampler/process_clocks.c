@@ -20,7 +20,7 @@
 /* Threads run so long between two readings; a wake-up takes longer. */
 #define READ_APART_NS (100 * NS_PER_US)
 #define WAKE_UP_NS    (15 * NS_PER_US)
-/* This part of a period is much to hide. */
+/* A process that hides more than this part of a period is swept at once. */
 #define URGENT_PART 4
 /* With so many threads, the kernel takes long to sum up their clocks. */
 #define MANY_THREADS 64
@@ -53,7 +53,7 @@ static void sweep_threads(struct sampler *sampler, struct sampled_process *proce
 	process->cpu.sweep_again_ns = now_ns + SWEEP_PART * took_ns;
 }
 
-/* The CPU time that its threads have had since they were swept, as far as no sample has it. */
+/* CPU time that the threads used since the last sweep and that no sample accounts for. */
 static uint64_t new_hidden_ns(const struct sampler *sampler, struct sampled_process *process)
 {
 	struct process_cpu *cpu = &process->cpu;
@@ -66,8 +66,9 @@ static uint64_t new_hidden_ns(const struct sampler *sampler, struct sampled_proc
 }
 
 /*
- * Does it hide more than some wake-ups take? Where looks have no credit: so much that one of its
- * threads must be at work. A recorder beside many that wake for a moment would else find that late.
+ * Sweep the threads if the process hides more CPU time than a few wake-ups take. If looks have no
+ * credit, only if a thread must be working: otherwise a recorder beside many processes that wake
+ * briefly would find that thread late.
  */
 static bool shall_sweep(const struct sampler *sampler, const struct sampled_process *process,
 			uint64_t hidden_ns, bool *is_urgent)

@@ -526,12 +526,16 @@ static void look_at_sleepers(struct visitor *visitor, uint64_t until_ns)
 {
 	struct sampler *sampler = visitor->sampler;
 	struct spending_begun begun;
+	uint64_t took_ns;
 
 	if (!due_queue_is_due(&sampler->threads, sampler->tick.now_ns))
 		return;
 	begun = spending_begin_looks(&sampler->spending);
 	sample_queue(visitor, &sampler->threads, until_ns);
-	governor_charge_looks(&sampler->governor, spending_add_looks(&sampler->spending, &begun));
+	took_ns = spending_add_looks(&sampler->spending, &begun);
+	/* Looks that a file has asked for leave later ones their time. */
+	if (!sampler->tick.wants_all)
+		governor_charge_looks(&sampler->governor, took_ns);
 }
 
 /* First the threads that ran; those for which there is no time are due in the next tick. */

@@ -750,8 +750,11 @@ TEST(budget, is_kept_at_once_beside_many_sleepers)
 /* Of 200 programs that wake each second all are due all the time, and each look takes 50 us. */
 TEST(budget, looks_at_sleepers_have_a_third_of_it)
 {
-	const struct governor_load load = {
-		.window_ns = WINDOW_NS, .nr_sleepers = 200, .nr_cpus = 2, .nr_ticks = 2};
+	const struct governor_load load = {.window_ns = WINDOW_NS,
+					   .nr_sleepers = 200,
+					   .nr_cpus = 2,
+					   .nr_ticks = 2,
+					   .own_ns = 1000000};
 	const uint64_t due_ns = 400 * 50000;
 	uint64_t now_ns = 1, all_ns = 0;
 
@@ -771,11 +774,33 @@ TEST(budget, looks_at_sleepers_have_a_third_of_it)
 	}
 }
 
+/*
+ * Before its CPU time is told, which is so in the first seconds, all of a program's threads are
+ * new: a thousand of them are all seen.
+ */
+TEST(budget, does_not_bound_the_first_looks)
+{
+	const struct governor_load load = {
+		.window_ns = WINDOW_NS, .nr_sleepers = 1000, .nr_cpus = 2, .nr_ticks = 2};
+	struct governor governor = budgeted(20000);
+	uint64_t now_ns = 1, all_ns = 0;
+
+	for (size_t i = 0; i < 10; i++) {
+		all_ns += looks(&governor, &now_ns, WINDOW_NS, 50000000, 50000);
+		governor_update(&governor, &load);
+	}
+	assert_true(all_ns > 320000000);
+	assert_int_equal(governor_clocks_ns(&governor), BASE_NS / 64);
+}
+
 /* In each second, at any rate; without a budget a 64th of it. */
 TEST(budget, clocks_of_processes_have_a_quarter_of_it)
 {
+	const struct governor_load told = {
+		.window_ns = WINDOW_NS, .nr_cpus = 2, .own_ns = 100000, .nr_ticks = 2};
 	struct governor governor = budgeted(20000);
 
+	governor_update(&governor, &told);
 	assert_in_range(governor_clocks_ns(&governor), 22499, 22500);
 	governor.period_ns = 10 * BASE_NS;
 	assert_in_range(governor_clocks_ns(&governor), 224999, 225000);
