@@ -23,9 +23,8 @@
 #include "cmd/filter_options.h"
 #include "cmd/pager.h"
 #include "cmd/profile_options.h"
-#include "cmd/report_slow.h"
 #include "cmd/report_spans.h"
-#include "cmd/report_waits.h"
+#include "cmd/report_table.h"
 #include "cmd/trigger_hint.h"
 #include "cmd/view_options.h"
 #include "cmd/weighed.h"
@@ -699,13 +698,13 @@ static int run_report(const struct command *self, int argc, char **argv)
 	if (parse(&args, argc, argv, &err) || make_request(&args, &request, &err)) {
 		status = usage_error(self, &err);
 	} else if (compares_slow(&args)) {
-		status = report_slow(self, args.input, &args.filter, &args.view,
-				     args.limit == LIMIT_NOT_GIVEN ? LIMIT_OF_GROUP : args.limit,
-				     args.json);
+		status = report_table(self, args.input, &args.filter, &args.view, REPORT_SLOW,
+				      args.limit == LIMIT_NOT_GIVEN ? LIMIT_OF_GROUP : args.limit,
+				      args.json);
 	} else if (args.spans) {
 		status = report_spans(args.input, &args.view, args.json);
 	} else if (args.wakers || args.chain) {
-		status = report_waits(self, args.input, &args.filter, &args.view,
+		status = report_table(self, args.input, &args.filter, &args.view,
 				      args.wakers ? REPORT_WAKERS : REPORT_CHAIN, limit_of(&args),
 				      args.json);
 	} else {

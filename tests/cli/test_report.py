@@ -392,7 +392,8 @@ class Text(Made):
     def test_wrong_usage(self):
         for options in (["--by", "colour"], ["--sort", "colour"], ["--function", "a("],
                         ["--tree", "--by", "line"], ["--tree", "--callers", "x"],
-                        ["--json", "--csv"], ["--time", "3..2"], ["one.data", "two.data"]):
+                        ["--json", "--csv"], ["--time", "3..2"], ["--chain", "--wakers"],
+                        ["--chain", "--tree"], ["--chain", "-m", "cpu"], ["--chain", "--hide", "x"], ["one.data", "two.data"]):
             with self.subTest(options=options):
                 done = profc("report", *(["-i", self.data] if "one.data" not in options else []),
                              *options, status=2)

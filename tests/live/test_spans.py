@@ -256,6 +256,14 @@ class Spans(LiveCase):
         for side in ("slow", "others"):
             whole = sum(row[side]["percent"] for row in found["rows"] if row["whole_state"])
             self.assertAlmostEqual(whole, 100, delta=0.1)
+        # Through the lock the chain goes to the thread that slept with it.
+        chain = json.loads(profc("report", *limit, "--chain", "--json").stdout)
+        self.assertEqual(chain["slow_calls"], len(long))
+        self.assertWithin(chain["total_ns"], total_ns, len(long), "the length of the calls")
+        self.assertGreater(chain["links"]["owner"], len(long) / 2)
+        owner_ns = sum(row["elapsed_ns"] for row in chain["rows"]
+                       if (row["function"], row["wait"]) == ("hold", "clock_nanosleep"))
+        self.assertGreater(owner_ns, blocked_ns / 2)
         # A filter of any view.
         locks = profc("report", *limit, "-m", "blocked", "--by", "lock", "--csv").stdout
         self.assertIn("big_lock", locks)

@@ -69,3 +69,12 @@ function paintMarks(context, marks, from, to, width, top, look) {
 			context.fillText(shown, Math.max(x, 0) + 4, top + 11);
 	});
 }
+
+// Lines of marks through what is drawn below the axis.
+function paintMarkLines(context, marks, from, to, width, top, height, look) {
+	context.fillStyle = look.mark;
+	context.globalAlpha = 0.5;
+	for (const [time] of marks)
+		context.fillRect((time - from) / (to - from) * width, top, 1, height);
+	context.globalAlpha = 1;
+}

@@ -291,11 +291,7 @@ class TimeChart extends Sheet {
 		context.fillRect(0, 0, this.width, this.top() - 1);
 		paintTimes(context, from, to, this.width, look);
 		paintMarks(context, marks, from, to, this.width, AXIS_PX, look);
-		context.fillStyle = look.mark;
-		context.globalAlpha = 0.5;
-		for (const [time] of marks)
-			context.fillRect((time - from) / (to - from) * this.width, this.top(), 1, this.height);
-		context.globalAlpha = 1;
+		paintMarkLines(context, marks, from, to, this.width, this.top(), this.height, look);
 	}
 
 	boxAt(at) {

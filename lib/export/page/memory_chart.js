@@ -227,11 +227,7 @@ class MemoryChart extends Sheet {
 		const x = (moment - from) / (to - from) * this.width, isRight = x > this.width / 2;
 		paintTimes(context, from, to, this.width, look);
 		paintMarks(context, marks, from, to, this.width, AXIS_PX, look);
-		context.fillStyle = look.mark;
-		context.globalAlpha = 0.5;
-		for (const [time] of marks)
-			context.fillRect((time - from) / (to - from) * this.width, this.top(), 1, this.height);
-		context.globalAlpha = 1;
+		paintMarkLines(context, marks, from, to, this.width, this.top(), this.height, look);
 		if (moment === null || x < 0 || x > this.width)
 			return;
 		context.fillStyle = look.text;
