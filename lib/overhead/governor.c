@@ -41,6 +41,9 @@
  */
 #define BUDGET_LOOKS  (1 / 3.0)
 #define BUDGET_CLOCKS 0.25
+/* Credit for looks is saved, and owed, for so long; what was saved before would last for minutes.
+ */
+#define BUDGET_CREDIT_NS (10e9)
 /* No lower than 5 Hz: samples would be too few, and threads that begin to run be found too late. */
 #define BUDGET_PERIOD_NS UINT64_C(200000000)
 /* It does not suffice if it is too low for so long. */
@@ -188,11 +191,6 @@ static double between(double least, double value, double most)
 	return value > most ? most : value;
 }
 
-static double most_look_credit_ns(const struct governor *governor)
-{
-	return governor->look_rate * (double)LOOK_CREDIT_NS;
-}
-
 /* The part of a CPU that is in the budget; all of one where there is none, or before it counts. */
 static double budget_part(const struct governor *governor)
 {
@@ -216,6 +214,15 @@ static double rate_of(const struct governor *governor)
 
 	return governor->budget.time_ns > 0 ? between(0, rate, BUDGET_LOOKS * budget_part(governor))
 					    : rate;
+}
+
+static double most_look_credit_ns(const struct governor *governor)
+{
+	double most_ns = governor->look_rate * (double)LOOK_CREDIT_NS;
+
+	return governor->budget.time_ns > 0
+		       ? between(0, most_ns, rate_of(governor) * BUDGET_CREDIT_NS)
+		       : most_ns;
 }
 
 static double grown(const struct governor *governor, double credit_ns, double part,

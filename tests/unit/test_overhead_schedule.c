@@ -782,6 +782,8 @@ TEST(budget, does_not_bound_the_first_looks)
 {
 	const struct governor_load load = {
 		.window_ns = WINDOW_NS, .nr_sleepers = 1000, .nr_cpus = 2, .nr_ticks = 2};
+	const struct governor_load told = {
+		.window_ns = WINDOW_NS, .nr_cpus = 2, .own_ns = 100000, .nr_ticks = 2};
 	struct governor governor = budgeted(20000);
 	uint64_t now_ns = 1, all_ns = 0;
 
@@ -791,6 +793,10 @@ TEST(budget, does_not_bound_the_first_looks)
 	}
 	assert_true(all_ns > 320000000);
 	assert_int_equal(governor_clocks_ns(&governor), BASE_NS / 64);
+	/* Of the budget no more is saved than for ten seconds. */
+	now_ns += 300 * NS_PER_SEC;
+	governor_update(&governor, &told);
+	assert_in_range(governor_look_credit_ns(&governor, now_ns), 14999999, 15000000);
 }
 
 /* In each second, at any rate; without a budget a 64th of it. */
