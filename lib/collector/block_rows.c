@@ -310,8 +310,13 @@ void block_rows_mark(struct block_rows *rows, uint64_t time_ns)
 
 void block_rows_gather(struct block_rows *rows)
 {
-	heap_gather_flush(rows->gather);
+	heap_gather_make_rows(rows->gather);
 	rows->gathered_ns = clock_monotonic_ns();
+}
+
+void block_rows_end(struct block_rows *rows)
+{
+	heap_gather_flush(rows->gather);
 }
 
 /*

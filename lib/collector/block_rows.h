@@ -49,8 +49,10 @@ void block_rows_mark(struct block_rows *rows, uint64_t time_ns);
 void block_rows_search(struct block_rows *rows, const struct block_search *found,
 		       const struct live_maps *maps, const struct block_search_place *place);
 
-/* Make rows of all blocks up to now, and end those that were on the move. */
+/* Make rows of all blocks up to now. */
 void block_rows_gather(struct block_rows *rows);
+/* The last time: what is on the move ends. */
+void block_rows_end(struct block_rows *rows);
 bool block_rows_is_gathering_due(const struct block_rows *rows);
 /* Of a sample: keep no more than that. The rest is forgotten now and then. */
 void block_rows_keep(struct block_rows *rows, const struct heap_keep *keep);

@@ -305,7 +305,9 @@ int consumer_flush(struct consumer *consumer, struct err *err)
 	flush_threads(consumer);
 	jit_names_catch_up(consumer->walker.jit_names);
 	wait_rows_catch_up(consumer->waits);
-	if (consumer->is_over || block_rows_is_gathering_due(consumer->blocks))
+	if (consumer->is_over)
+		block_rows_end(consumer->blocks);
+	else if (block_rows_is_gathering_due(consumer->blocks))
 		block_rows_gather(consumer->blocks);
 	script_frames_set_counters(consumer->walker.scripts, consumer->nr_lacking);
 	if (consumer->hooks.add_rows)

@@ -316,14 +316,11 @@ static void leave(struct heap_gather *gather, const struct live_block *block)
 	}
 }
 
-/* Freed by now, or moved: where it was is known no more. False: it is not there. */
-static bool take_out(struct heap_gather *gather, const struct heap_freed *freed,
-		     struct live_block *block)
+/* Where it was is known no more. False: it is not there. */
+static bool take_place(struct heap_gather *gather, const struct heap_freed *freed,
+		       struct live_block *block)
 {
-	if (!live_blocks_take(&gather->alive.places, freed->process, freed->address, block))
-		return false;
-	leave(gather, block);
-	return true;
+	return live_blocks_take(&gather->alive.places, freed->process, freed->address, block);
 }
 
 /* True: `former` was there. */
@@ -341,6 +338,7 @@ static void end_moved(struct heap_gather *gather, struct moved *moved)
 	if (!moved->is_there)
 		return;
 	moved->is_there = false;
+	leave(gather, &moved->block);
 	end_block(gather, &moved->block, &moved->by, true);
 }
 
@@ -381,6 +379,7 @@ static uint64_t inherit(struct heap_gather *gather, const struct heap_block *blo
 		return since_ns;
 	}
 	moved->is_there = false;
+	leave(gather, &moved->block);
 	row = heap_gather_free_of_row(
 		gather, row,
 		&(struct sums){.nr = 1,
@@ -498,7 +497,7 @@ static uint32_t add(struct heap_gather *gather, const struct heap_block *added)
 	uint32_t former = 0;
 
 	if (gather->number == UINT32_MAX)
-		heap_gather_flush(gather);
+		heap_gather_make_rows(gather);
 	go_on(gather, added->time_ns);
 	since_ns = gather->last_ns;
 	if (added->replaces)
@@ -555,8 +554,10 @@ void heap_gather_free(struct heap_gather *gather, const struct heap_freed *freed
 {
 	struct live_block block;
 
-	if (take_out(gather, freed, &block))
-		end_block(gather, &block, freed, false);
+	if (!take_place(gather, freed, &block))
+		return;
+	leave(gather, &block);
+	end_block(gather, &block, freed, false);
 }
 
 void heap_gather_free_to_move(struct heap_gather *gather, const struct heap_freed *freed)
@@ -565,7 +566,7 @@ void heap_gather_free_to_move(struct heap_gather *gather, const struct heap_free
 	struct moved *former;
 	struct live_block block;
 
-	if (!take_out(gather, freed, &block)) {
+	if (!take_place(gather, freed, &block)) {
 		/* It is not the one that was moved from there before. */
 		former = find_moved(gather, freed->process, freed->address);
 		if (former)
@@ -589,7 +590,8 @@ void heap_gather_keep(struct heap_gather *gather, uint32_t process, uint64_t add
 		return;
 	}
 	moved->is_there = false;
-	put_in(gather, process, address, &moved->block, &(struct live_block){0});
+	live_blocks_put(&gather->alive.places, process, address, &moved->block,
+			&(struct live_block){0});
 }
 
 void heap_gather_flush(struct heap_gather *gather)
@@ -618,7 +620,7 @@ uint32_t heap_gather_add_map(struct heap_gather *gather, const struct profile_al
 	uint32_t number;
 
 	if (gather->number == UINT32_MAX)
-		heap_gather_flush(gather);
+		heap_gather_make_rows(gather);
 	go_on(gather, row->time_ns);
 	own.time_ns = gather->last_ns;
 	gather->number++;

@@ -108,7 +108,12 @@ uint32_t heap_gather_add_map(struct heap_gather *gather, const struct profile_al
 void heap_gather_free_map(struct heap_gather *gather, uint32_t number,
 			  const struct heap_freed *freed, bool is_moved);
 
-/* Make the rows of all blocks added and freed so far. */
+/*
+ * Make the rows of all blocks added and freed so far. One that realloc() has freed is alive, until
+ * it is known what became of it.
+ */
+void heap_gather_make_rows(struct heap_gather *gather);
+/* The last time: realloc() has freed those. */
 void heap_gather_flush(struct heap_gather *gather);
 /* Find the row that has a live block; false: the block is unknown, or has no row yet. */
 bool heap_gather_find(const struct heap_gather *gather, uint32_t process, uint64_t address,

@@ -78,6 +78,7 @@ struct part {
 
 /*
  * A block that realloc() has freed: it is kept if that fails, or else continues as another block.
+ * Until then it is one of those that are alive, at no place.
  */
 struct moved {
 	struct live_block block;
@@ -186,7 +187,5 @@ void heap_gather_end_row(struct profile *profile, uint32_t row, const struct hea
  */
 uint32_t heap_gather_free_of_row(struct heap_gather *gather, uint32_t row, const struct sums *sums,
 				 struct thread_id freed_by, bool is_moved);
-/* heap_gather_rows.c: make rows of all blocks but those on the move. */
-void heap_gather_make_rows(struct heap_gather *gather);
 
 #endif

@@ -237,11 +237,8 @@ TEST(gather, lives_are_told_apart)
 	end(&fixture);
 }
 
-static void move(struct fixture *fixture, uint64_t from, uint64_t to, uint64_t size, uint64_t ms)
+static void replace(struct fixture *fixture, uint64_t from, uint64_t to, uint64_t size, uint64_t ms)
 {
-	struct heap_freed freed = freed_at(fixture, from, ms);
-
-	heap_gather_free_to_move(fixture->gather, &freed);
 	heap_gather_add(fixture->gather, &(struct heap_block){.address = to,
 							      .replaces = true,
 							      .old_address = from,
@@ -249,6 +246,14 @@ static void move(struct fixture *fixture, uint64_t from, uint64_t to, uint64_t s
 							      .time_ns = ms * NS_PER_MS,
 							      .thread = fixture->threads[0],
 							      .stack = fixture->stacks[0]});
+}
+
+static void move(struct fixture *fixture, uint64_t from, uint64_t to, uint64_t size, uint64_t ms)
+{
+	struct heap_freed freed = freed_at(fixture, from, ms);
+
+	heap_gather_free_to_move(fixture->gather, &freed);
+	replace(fixture, from, to, size, ms);
 }
 
 /* Of 10 bytes at 1 ms, 20 at 5, and freed at 25; and another one, with rows made in between. */
@@ -514,6 +519,47 @@ TEST(gather, what_realloc_keeps_is_not_freed)
 	assert_int_equal((uint64_t)totals_of(fixture.profile).alive_blocks, 0);
 	assert_int_equal((uint64_t)totals_of(fixture.profile).bytes, 300);
 	end(&fixture);
+}
+
+/* Records are read, and rows made, while a thread is in realloc(). */
+TEST(gather, rows_may_be_made_before_it_is_known_what_realloc_does)
+{
+	struct fixture fixture;
+	const struct profile_allocation *rows;
+	struct heap_freed freed;
+
+	for (int older = 0; older < 2; older++) {
+		begin(&fixture);
+		add(&fixture, 16, 100, 1);
+		add(&fixture, 32, 200, 2);
+		add(&fixture, 48, 400, 3);
+		if (older)
+			heap_gather_make_rows(fixture.gather);
+		freed = freed_at(&fixture, 16, 4);
+		heap_gather_free_to_move(fixture.gather, &freed);
+		freed = freed_at(&fixture, 32, 5);
+		heap_gather_free_to_move(fixture.gather, &freed);
+		freed = freed_at(&fixture, 48, 6);
+		heap_gather_free_to_move(fixture.gather, &freed);
+		heap_gather_make_rows(fixture.gather);
+		assert_int_equal((uint64_t)totals_of(fixture.profile).alive_bytes, 700);
+		heap_gather_keep(fixture.gather, 0, 16);
+		replace(&fixture, 32, 64, 250, 7);
+		heap_gather_make_rows(fixture.gather);
+		/* Of the third nothing more is heard. */
+		assert_int_equal((uint64_t)totals_of(fixture.profile).alive_bytes, 750);
+		heap_gather_flush(fixture.gather);
+		assert_int_equal((uint64_t)totals_of(fixture.profile).alive_bytes, 350);
+		assert_int_equal((uint64_t)totals_of(fixture.profile).bytes, 950);
+		drop(&fixture, 16, 8);
+		drop(&fixture, 64, 9);
+		heap_gather_flush(fixture.gather);
+		assert_int_equal((uint64_t)totals_of(fixture.profile).alive_bytes, 0);
+		rows = fixture.profile->heap.allocations;
+		for (size_t i = 0; i < fixture.profile->heap.nr_allocations; i++)
+			assert_int_not_equal(rows[i].freed_ns, 0);
+		end(&fixture);
+	}
 }
 
 TEST(gather, an_address_used_again_was_freed)
