@@ -138,7 +138,7 @@ heard = $(1) 2>$@.warnings || { cat $@.warnings >&2; exit 1; }; cat $@.warnings 
 LINK = $(CC) $(PROFC_CFLAGS) $(CFLAGS) $(PROFC_LDFLAGS) $(LDFLAGS)
 
 .PHONY: all programs install uninstall dist deb rpm arch tarball deb-aarch64 rpm-aarch64 tarball-aarch64 release clean help demo bench format lint
-.PHONY: check check-installed check-unit check-live check-long check-gates check-intervals check-aarch64 check-kernels accept
+.PHONY: check check-installed check-unit check-live check-long check-gates check-intervals check-aarch64 check-aarch64-long check-kernels accept
 .PHONY: check-blob check-headers check-warnings check-warnings-clang check-halves check-symbols check-circles check-tidy
 .DELETE_ON_ERROR:
 
@@ -328,6 +328,9 @@ check-gates lint: programs
 check-aarch64:
 	@CCACHE='$(filter ccache,$(CC))' scripts/check-aarch64
 
+check-aarch64-long:
+	@CCACHE='$(filter ccache,$(CC))' scripts/check-aarch64 --only tests/aarch64-long.conf oracle live
+
 # With other kernels, in an emulated machine.
 check-kernels: programs
 	@BUILD=$(BUILD) scripts/check-kernels
@@ -482,6 +485,7 @@ help:
 	@echo "make check-intervals  do the intervals of 1,000 recordings hold the truth? RUNS=, SERIES=, LOAD=, RESULTS="
 	@echo "make check-aarch64  unit tests, and some of running programs, in an emulated machine; VM="
 	@echo "make check-kernels  the same with Linux 5.10, 6.1 and 6.12 of Debian, Yama and AppArmor; VM=, KERNELS="
+	@echo "make check-aarch64-long  more of running programs on aarch64: counts, memory, signals; VM="
 	@echo "make accept        the outputs of this build become those that tests expect; TEXT="
 	@echo "make lint          the gates alone: layers, warnings, format, docs, linters"
 	@echo "make bench         speed and overhead, side by side with other tools"
