@@ -170,6 +170,18 @@ static bool is_ignored_signal(pid_t tid, int status)
 }
 
 /*
+ * Has the thread stopped because it was asked to, before it has reached a call that the kernel
+ * would continue by restart_syscall(2)? To be let go there would kill it, where a filter does not
+ * allow that.
+ */
+static bool is_too_early(int status, const struct user_regs_struct *begun,
+			 const struct user_regs_struct *ended)
+{
+	return WIFSTOPPED(status) && status >> 16 == PTRACE_EVENT_STOP &&
+	       WSTOPSIG(status) == SIGTRAP && begun->pc == ended->pc;
+}
+
+/*
  * Is it the call that was to begin again? The kernel may have made it a restart_syscall(2): then it
  * is named again. Any other was reached by code that has changed meanwhile.
  */
@@ -227,7 +239,8 @@ pid_t machine_begin_again(pid_t tid, const struct user_regs_struct *begun,
 		return 0;
 	}
 	got = await(context, status);
-	while (got == tid && is_ignored_signal(tid, *status) &&
+	while (got == tid &&
+	       (is_ignored_signal(tid, *status) || is_too_early(*status, begun, ended)) &&
 	       ptrace(PTRACE_SYSCALL, tid, NULL, NULL) == 0)
 		got = await(context, status);
 	if (got != tid || !WIFSTOPPED(*status))
