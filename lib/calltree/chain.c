@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/index_set.h"
 #include "base/minmax.h"
 #include "calltree/blame.h"
+#include "calltree/child_ends.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/wait_function.h"
@@ -18,10 +18,6 @@
 
 /* The most links at one moment: two threads may wait for each other. */
 #define LINKS_MAX 16
-/* A parent may notice the end of its child before profc does, by at most this time. */
-#define LATE_END_NS (20 * NS_PER_MS)
-/* The number of ended processes that are searched for an awaited child. */
-#define ENDS_ASKED 256
 
 #define NONE UINT32_MAX
 
@@ -32,9 +28,7 @@ struct walk {
 	struct index_set rows;
 	uint32_t *wait_functions; /* by stack */
 	uint32_t *leaders;	  /* by process: its main thread, or NONE */
-	uint32_t *first_rows; /* by process, which has a row for each program: the first of these */
-	uint32_t *ended;      /* the processes that have ended, in order of their ends */
-	size_t nr_ended;
+	struct child_ends ends;
 };
 
 /* --- rows --- */
@@ -144,36 +138,6 @@ static const struct stretch *stretch_before(const struct walk *walk, uint32_t th
 	return from > first ? &courses->rows[from - 1] : NULL;
 }
 
-/* The child of a process that ended last in a time range; or PROCESS_NONE. */
-static uint32_t child_ended(const struct walk *walk, uint32_t process, uint64_t from_ns,
-			    uint64_t to_ns)
-{
-	const struct profile *profile = walk->profile;
-	uint32_t parent = walk->first_rows[process];
-	size_t from = 0, to = walk->nr_ended, last;
-
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-
-		if (profile->processes[walk->ended[middle]].end_ns <= to_ns)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	last = from > ENDS_ASKED ? from - ENDS_ASKED : 0;
-	for (; from > last; from--) {
-		uint32_t ended = walk->ended[from - 1];
-		uint32_t forked = walk->first_rows[ended];
-
-		if (profile->processes[ended].end_ns < from_ns)
-			break;
-		if (profile->processes[forked].parent != PROCESS_NONE &&
-		    walk->first_rows[profile->processes[forked].parent] == parent)
-			return ended;
-	}
-	return PROCESS_NONE;
-}
-
 /* The thread that a sleeping thread waited for; NONE if unknown. */
 static uint32_t awaited(const struct walk *walk, uint32_t thread, const struct stretch *stretch,
 			uint64_t time_ns, enum chain_link *link)
@@ -192,8 +156,8 @@ static uint32_t awaited(const struct walk *walk, uint32_t thread, const struct s
 			other = wait->owner.v;
 	} else if (waited_for_child(profile, sample)) {
 		*link = CHAIN_BY_CHILD;
-		child = child_ended(walk, profile->threads[thread].process, stretch->begin_ns,
-				    time_ns + LATE_END_NS);
+		child = child_ends_last(&walk->ends, profile->threads[thread].process,
+					stretch->begin_ns, time_ns + CHILD_ENDS_LATE_NS);
 		if (child != PROCESS_NONE)
 			other = walk->leaders[child];
 	}
@@ -273,34 +237,13 @@ static void follow(struct walk *walk, uint32_t thread, uint64_t from_ns, uint64_
 
 /* --- the whole --- */
 
-static int compare_ends(const void *left, const void *right, void *context)
-{
-	const struct profile_process *rows = context;
-	uint64_t a = rows[*(const uint32_t *)left].end_ns,
-		 b = rows[*(const uint32_t *)right].end_ns;
-
-	return (a > b) - (a < b);
-}
-
-static void find_ends(struct walk *walk)
+static void find_leaders(struct walk *walk)
 {
 	const struct profile *profile = walk->profile;
-	bool *is_replaced = xcalloc(profile->nr_processes + 1, sizeof(*is_replaced));
 
 	walk->leaders = xcalloc(profile->nr_processes + 1, sizeof(*walk->leaders));
-	walk->ended = xcalloc(profile->nr_processes + 1, sizeof(*walk->ended));
-	walk->first_rows = xcalloc(profile->nr_processes + 1, sizeof(*walk->first_rows));
-	for (uint32_t i = 0; i < profile->nr_processes; i++) {
-		uint32_t parent = profile->processes[i].parent;
-
+	for (uint32_t i = 0; i < profile->nr_processes; i++)
 		walk->leaders[i] = NONE;
-		walk->first_rows[i] = i;
-		if (parent == PROCESS_NONE ||
-		    profile->processes[parent].pid != profile->processes[i].pid)
-			continue;
-		is_replaced[parent] = true;
-		walk->first_rows[i] = walk->first_rows[parent]; /* parents have earlier rows */
-	}
 	for (uint32_t i = 0; i < profile->nr_threads; i++) {
 		const struct profile_thread *thread = &profile->threads[i];
 
@@ -308,13 +251,6 @@ static void find_ends(struct walk *walk)
 		    walk->leaders[thread->process] == NONE)
 			walk->leaders[thread->process] = i;
 	}
-	for (uint32_t i = 0; i < profile->nr_processes; i++) {
-		if (profile->processes[i].end_ns && !is_replaced[i])
-			walk->ended[walk->nr_ended++] = i;
-	}
-	qsort_r(walk->ended, walk->nr_ended, sizeof(*walk->ended), compare_ends,
-		profile->processes);
-	free(is_replaced);
 }
 
 static void follow_calls(struct walk *walk)
@@ -355,8 +291,8 @@ static void follow_thread(struct walk *walk)
 			continue;
 		if (thread == NONE ||
 		    (row->tid == walk->profile->threads[thread].tid &&
-		     walk->first_rows[row->process] ==
-			     walk->first_rows[walk->profile->threads[thread].process]))
+		     walk->ends.first_rows[row->process] ==
+			     walk->ends.first_rows[walk->profile->threads[thread].process]))
 			thread = i;
 	}
 	walk->chain->thread = thread;
@@ -395,7 +331,8 @@ struct chain *chain_new(const struct selection *selection)
 	chain->objects.descriptors = blame_new(selection->original, false);
 	walk.courses = courses_new(walk.profile);
 	walk.wait_functions = wait_functions_of_stacks(selection->original);
-	find_ends(&walk);
+	find_leaders(&walk);
+	child_ends_init(&walk.ends, walk.profile);
 	if (selection->slow.calls)
 		follow_calls(&walk);
 	else
@@ -407,8 +344,7 @@ struct chain *chain_new(const struct selection *selection)
 	index_set_release(&walk.rows);
 	free(walk.wait_functions);
 	free(walk.leaders);
-	free(walk.first_rows);
-	free(walk.ended);
+	child_ends_release(&walk.ends);
 	courses_free(walk.courses);
 	return chain;
 }

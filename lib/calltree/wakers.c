@@ -6,20 +6,80 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/syscall_name.h"
+#include "base/minmax.h"
 #include "calltree/blame.h"
+#include "calltree/child_ends.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/observe.h"
 #include "calltree/pairs.h"
 #include "profile/profile.h"
 
+/* The sleep of a sample ended between these, as far as samples of its thread say. */
+struct sleep_end {
+	uint64_t from_ns, to_ns;
+};
+
 /* While rows are summed up. */
 struct adding {
 	struct wakers *wakers;
 	struct pairs keys; /* of waits: their kind and number; the id is the row */
+	struct child_ends children;
+	struct sleep_end *ends; /* by sample; owned */
 	struct index_set set;
 };
+
+/* Does the sample say that the thread slept all the time since the one before? */
+static bool slept_on(const struct sample *sample, uint64_t before_ns)
+{
+	uint64_t length_ns = sample->time_ns - min_u64(before_ns, sample->time_ns);
+
+	return sample->kind == SAMPLE_BLOCKED &&
+	       sample->blocked_ns + SAMPLE_TIME_GRAIN_NS >= length_ns;
+}
+
+/* The samples of a thread after one of them; numbers are one more than indices, 0: none. */
+struct later {
+	size_t next;
+	bool is_seen_again; /* asleep, or at some place */
+};
+
+/*
+ * From the last sample to the first. That a thread slept on is not sure of a sample that has an
+ * observation, and of the last one of all.
+ */
+static struct sleep_end *sleep_ends_of(const struct profile *profile)
+{
+	struct sleep_end *ends = xcalloc(profile->nr_samples + 1, sizeof(*ends));
+	cleanup_free struct later *later = xcalloc(profile->nr_samples + 1, sizeof(*later));
+	cleanup_free size_t *first = xcalloc(profile->nr_threads + 1, sizeof(*first));
+
+	for (size_t i = profile->nr_samples; i > 0; i--) {
+		const struct sample *sample = &profile->samples[i - 1], *next;
+		size_t after = first[sample->thread.v];
+		struct sleep_end *end = &ends[i - 1];
+
+		first[sample->thread.v] = i;
+		*end = (struct sleep_end){.from_ns = sample->time_ns, .to_ns = UINT64_MAX};
+		if (!after)
+			continue;
+		next = &profile->samples[after - 1];
+		later[i] = (struct later){after, later[after].is_seen_again || next->nr ||
+							 next->kind == SAMPLE_BLOCKED};
+		end->to_ns = next->time_ns;
+		if (!slept_on(next, sample->time_ns))
+			continue;
+		if (next->nr)
+			end->to_ns = later[after].next
+					     ? profile->samples[later[after].next - 1].time_ns
+					     : UINT64_MAX;
+		else if (later[after].is_seen_again)
+			*end = ends[after - 1];
+		else
+			ends[after - 1] = *end;
+	}
+	return ends;
+}
 
 static uint32_t wait_of(struct adding *adding, const struct observation *observation)
 {
@@ -47,8 +107,22 @@ static enum waker_how how_of_call(const struct profile *profile, const struct sa
 						       : WAKER_UNKNOWN;
 }
 
+/* The name of the child whose end the wait was for. */
+static struct str_id child_of(const struct adding *adding, size_t index)
+{
+	const struct profile *profile = adding->wakers->selection->expansion->profile;
+	uint32_t process = profile->threads[profile->samples[index].thread.v].process;
+	const struct sleep_end *end = &adding->ends[index];
+	uint64_t to_ns = end->to_ns < UINT64_MAX ? end->to_ns + CHILD_ENDS_LATE_NS : UINT64_MAX;
+	struct str_id name;
+
+	return child_ends_name(&adding->children, process, end->from_ns, to_ns, &name) ? name
+										       : STR_EMPTY;
+}
+
+/* `index`: of the observation's sample. */
 static struct waker waker_of(const struct adding *adding, uint32_t wait,
-			     const struct observation *observation)
+			     const struct observation *observation, size_t index)
 {
 	const struct profile *profile = adding->wakers->selection->expansion->profile;
 	const struct sample *sample = &observation->sample;
@@ -56,9 +130,12 @@ static struct waker waker_of(const struct adding *adding, uint32_t wait,
 			      .how = how_of_call(profile, sample),
 			      .thread = THREAD_NONE.v,
 			      .peer = UINT32_MAX,
+			      .child = STR_EMPTY,
 			      .label = WAKER_NO_LABEL};
 	const struct profile_wait *row;
 
+	if (waker.how == WAKER_CHILD)
+		waker.child = child_of(adding, index);
 	if (adding->wakers->waits[wait].waited.kind == WAITED_CALL)
 		return waker;
 	row = &profile_waits(profile)->rows[sample->wait - 1];
@@ -86,7 +163,8 @@ static bool same_waker(const void *owner, uint32_t index, const void *key)
 	const struct waker *have = &wakers->rows[index], *want = key;
 
 	return have->wait == want->wait && have->how == want->how && have->thread == want->thread &&
-	       have->label == want->label && peer_text(wakers, have) == peer_text(wakers, want);
+	       have->label == want->label && have->child.v == want->child.v &&
+	       peer_text(wakers, have) == peer_text(wakers, want);
 }
 
 static uint32_t intern_waker(struct adding *adding, const struct waker *waker)
@@ -96,7 +174,7 @@ static uint32_t intern_waker(struct adding *adding, const struct waker *waker)
 				 (uint64_t)waker->thread << 32 | peer_text(wakers, waker));
 	uint32_t found;
 
-	hash = hash_mix(hash, waker->label);
+	hash = hash_mix(hash, (uint64_t)waker->label << 32 | waker->child.v);
 	found = index_set_find(&adding->set, hash, same_waker, wakers, waker);
 	if (found != INDEX_NONE)
 		return found;
@@ -107,7 +185,7 @@ static uint32_t intern_waker(struct adding *adding, const struct waker *waker)
 	return found;
 }
 
-static void add(struct adding *adding, const struct observation *observation)
+static void add(struct adding *adding, const struct observation *observation, size_t index)
 {
 	struct wakers *wakers = adding->wakers;
 	struct waker waker;
@@ -118,7 +196,7 @@ static void add(struct adding *adding, const struct observation *observation)
 		return;
 	wait = wait_of(adding, observation);
 	tally_add_observation(&wakers->waits[wait].tally, observation);
-	waker = waker_of(adding, wait, observation);
+	waker = waker_of(adding, wait, observation, index);
 	if (waker.how == WAKER_UNKNOWN)
 		tally_add_observation(&wakers->unknown, observation);
 	row = intern_waker(adding, &waker);
@@ -170,7 +248,8 @@ static int compare_wakers(const void *left, const void *right)
 	order = order ? order : (int)a_is_last - (int)b_is_last;
 	order = order ? order : compare_u64(b->tally.weight, a->tally.weight);
 	order = order ? order : compare_u64(a->thread, b->thread);
-	return order ? order : compare_u64(a->label, b->label);
+	order = order ? order : compare_u64(a->label, b->label);
+	return order ? order : compare_u64(a->child.v, b->child.v);
 }
 
 static void sort(struct wakers *wakers)
@@ -205,21 +284,25 @@ static void sort(struct wakers *wakers)
 struct wakers *wakers_new(const struct selection *selection)
 {
 	struct wakers *wakers = xcalloc(1, sizeof(*wakers));
-	struct adding adding = {.wakers = wakers};
+	struct adding adding = {.wakers = wakers,
+				.ends = sleep_ends_of(selection->expansion->profile)};
 	struct observation_walk walk;
 	struct observation observation;
 
 	wakers->selection = selection;
 	wakers->objects.locks = blame_new(selection->expansion, true);
 	wakers->objects.descriptors = blame_new(selection->expansion, false);
+	child_ends_init(&adding.children, selection->expansion->profile);
 	observation_walk_init(&walk, selection, METRIC_BLOCKED);
 	while (observation_walk_next(&walk, &observation))
-		add(&adding, &observation);
+		add(&adding, &observation, walk.samples.next - 1);
 	observation_walk_release(&walk);
 	blame_finish(wakers->objects.locks);
 	blame_finish(wakers->objects.descriptors);
 	name_owners(wakers);
 	sort(wakers);
+	child_ends_release(&adding.children);
+	free(adding.ends);
 	pairs_release(&adding.keys);
 	index_set_release(&adding.set);
 	return wakers;

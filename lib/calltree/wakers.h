@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/strtab.h"
 #include "calltree/tally.h"
 #include "calltree/waited.h"
 
@@ -28,10 +29,11 @@ enum waker_how {
 struct waker {
 	uint32_t wait; /* of struct wakers.waits */
 	enum waker_how how;
-	uint32_t thread; /* OWNER, END: row of profile.threads */
-	uint32_t peer;	 /* PEER: row of profile.waits that has its name */
-	uint32_t label;	 /* a function of that thread; or WAKER_NO_LABEL */
-	bool is_guess;	 /* OWNER: only the contents of memory suggest it */
+	uint32_t thread;     /* OWNER, END: row of profile.threads */
+	uint32_t peer;	     /* PEER: row of profile.waits that has its name */
+	struct str_id child; /* CHILD: the name of its process; or STR_EMPTY: not known */
+	uint32_t label;	     /* a function of that thread; or WAKER_NO_LABEL */
+	bool is_guess;	     /* OWNER: only the contents of memory suggest it */
 	struct tally tally;
 };
 

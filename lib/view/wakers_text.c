@@ -50,7 +50,9 @@ static void append_waker(struct buf *out, const struct wakers *wakers, const str
 			out, profile_str(profile, profile_waits(profile)->rows[waker->peer].peer));
 		break;
 	case WAKER_CHILD:
-		buf_append_str(out, "[a child process]");
+		buf_append_str(out, waker->child.v == STR_EMPTY.v
+					    ? "[a child process]"
+					    : profile_str(profile, waker->child));
 		break;
 	case WAKER_TIME:
 		buf_append_str(out, "[the clock]");
@@ -224,6 +226,8 @@ static void put_waker(struct json *json, const struct wakers *wakers, const stru
 		json_key_str(json, "peer", buf_str(&text));
 		buf_clear(&text);
 	}
+	if (waker->how == WAKER_CHILD)
+		json_key_known_str(json, "child", profile_str(profile_of(wakers), waker->child));
 	append_label(&text, wakers, waker->label, NAME_FULL);
 	json_key_known_str(json, "function", buf_str(&text));
 	put_numbers(json, wakers, &waker->tally);

@@ -3,6 +3,7 @@
 
 import csv
 import io
+import json
 import math
 import os
 import subprocess
@@ -161,6 +162,19 @@ class Locks(LiveCase):
                          if name.startswith("[waits_for_known_owners+0x")])
         profc("symbolize", "-i", recording.path)
         self.assertEqual(self.by_name(recording)["plain_lock"]["threads"], 2)
+
+
+class Wakers(LiveCase):
+    def test_children_have_their_names(self):
+        """While a shell waits for the second, another child ends with that: it may be either."""
+        command = ["sh", "-c", "sleep 0.9; tail -f /dev/null & sleep 0.3; kill $!; wait; :"]
+        recording = record(self.directory, command, *FAST)
+        text = profc("report", "-i", recording.path, "--wakers", "-n", "0", "--json").stdout
+        (waits,) = [wait for wait in json.loads(text)["waits"] if wait["wait"] == "wait4"]
+        rows = {row["child"]: row["blocked_ns"] for row in waits["ended_by"]}
+        self.assertGreater(rows["sleep"], 0.9 * 0.9e9, rows)
+        self.assertLess(rows.get("tail", 0), 0.1e9, rows)
+        self.assertEqual({row["how"] for row in waits["ended_by"]}, {"child"})
 
 
 class Descriptors(LiveCase):

@@ -105,3 +105,97 @@ TEST(wakers, are_known_from_what_was_waited_for)
 		     "      last owner that was seen, which another thread may have followed\n");
 	profile_free(profile);
 }
+
+/* The main thread waits up to some moment from 30 to 40 ms for the end of a child. */
+static struct made made_wait_for_child(void)
+{
+	struct made made = made_begin();
+
+	made.profile->meta.arch = profile_intern(made.profile, "x86_64");
+	made_sleep(&made, "main;libc.so.6!wait4", 0, 0, 10)->syscall_nr = NR_WAIT4;
+	*made_sleep(&made, "main;libc.so.6!wait4", 0, 10, 30) = (struct sample){
+		.time_ns = 30 * NS_PER_MS,
+		.blocked_ns = 20 * NS_PER_MS,
+		.stack = made.profile->samples[0].stack,
+		.syscall_nr = NR_WAIT4,
+		.kind = SAMPLE_BLOCKED,
+		.end = STACK_END_ROOT,
+	};
+	made_sample(&made, "main;spawn", 4)->time_ns = 40 * NS_PER_MS;
+	return made;
+}
+
+static struct profile_process *made_child(struct made *made, int pid, const char *name,
+					  uint64_t from_ms, uint64_t to_ms)
+{
+	struct thread_id child = made_thread(made, pid, pid, name);
+	struct profile_process *row =
+		&made->profile->processes[made->profile->threads[child.v].process];
+
+	row->parent = 0;
+	row->start_ns = from_ms * NS_PER_MS;
+	row->end_ns = to_ms * NS_PER_MS;
+	return row;
+}
+
+static void expect_child_of(struct made *made, uint64_t blocked_ms, const char *name)
+{
+	struct profile *profile = made_end(made);
+	struct weighed_fixture weighed = weighed_new(profile, NULL, METRIC_BLOCKED);
+	struct wakers *wakers = wakers_new(weighed.selection);
+
+	assert_int_equal(wakers->nr, 1);
+	assert_int_equal(wakers->rows[0].how, WAKER_CHILD);
+	assert_int_equal(wakers->rows[0].tally.weight, blocked_ms * NS_PER_MS);
+	assert_string_equal(profile_str(profile, wakers->rows[0].child), name);
+	wakers_free(wakers);
+	weighed_free(&weighed);
+	profile_free(profile);
+}
+
+static void expect_child(struct made *made, const char *name)
+{
+	expect_child_of(made, 30, name);
+}
+
+/* A child that was born later ended another wait, and one that ended earlier did, too. */
+TEST(wakers, are_children_that_may_have_ended_the_wait)
+{
+	struct made made = made_wait_for_child();
+
+	made_child(&made, 200, "cc1", 2, 39);
+	made_child(&made, 201, "as", 38, 50);
+	made_child(&made, 202, "cpp", 2, 25);
+	made_child(&made, 203, "cc1", 3, 58);
+	expect_child(&made, "cc1");
+}
+
+/* Its last sample has the time up to its end, and may be of two sleeps. */
+TEST(wakers, are_children_of_a_thread_that_ends)
+{
+	struct made made = made_wait_for_child();
+
+	made.profile->samples[2] = made.profile->samples[1];
+	made.profile->samples[2].time_ns = 60 * NS_PER_MS;
+	made.profile->samples[2].blocked_ns = 30 * NS_PER_MS;
+	made_child(&made, 200, "cc1", 2, 50);
+	made_child(&made, 201, "as", 49, 58);
+	expect_child_of(&made, 60, "cc1");
+}
+
+/* Two may have, or one that was not seen, or none is known. */
+TEST(wakers, are_no_child_where_another_one_may_have_ended_the_wait)
+{
+	struct made two = made_wait_for_child(), unseen, none;
+
+	made_child(&two, 200, "cc1", 2, 39);
+	made_child(&two, 201, "as", 28, 50);
+	expect_child(&two, "");
+	unseen = made_wait_for_child();
+	made_child(&unseen, 200, "cc1", 2, 39);
+	made_child(&unseen, 201, "sh", 20, 21)->nr_unseen = 4;
+	expect_child(&unseen, "");
+	none = made_wait_for_child();
+	made_child(&none, 200, "cc1", 2, 61);
+	expect_child(&none, "");
+}
