@@ -157,7 +157,7 @@ static uint32_t awaited(const struct walk *walk, uint32_t thread, const struct s
 	} else if (waited_for_child(profile, sample)) {
 		*link = CHAIN_BY_CHILD;
 		child = child_ends_last(&walk->ends, profile->threads[thread].process,
-					stretch->begin_ns, time_ns + CHILD_ENDS_LATE_NS);
+					stretch->begin_ns, time_ns);
 		if (child != PROCESS_NONE)
 			other = walk->leaders[child];
 	}

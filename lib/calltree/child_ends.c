@@ -82,16 +82,18 @@ static size_t nr_ended_by(const struct child_ends *ends, uint64_t ns)
 }
 
 uint32_t child_ends_last(const struct child_ends *ends, uint32_t process, uint64_t from_ns,
-			 uint64_t to_ns)
+			 uint64_t until_ns)
 {
-	size_t nr = nr_ended_by(ends, to_ns), last = nr > ENDS_ASKED ? nr - ENDS_ASKED : 0;
+	size_t nr = nr_ended_by(ends, until_ns + CHILD_ENDS_LATE_NS);
+	size_t last = nr > ENDS_ASKED ? nr - ENDS_ASKED : 0;
 
 	for (; nr > last; nr--) {
 		uint32_t ended = ends->ended[nr - 1];
 
 		if (ends->profile->processes[ended].end_ns < from_ns)
 			break;
-		if (parent_of(ends, ended) == ends->first_rows[process])
+		if (parent_of(ends, ended) == ends->first_rows[process] &&
+		    ends->profile->processes[ends->first_rows[ended]].start_ns < until_ns)
 			return ended;
 	}
 	return PROCESS_NONE;

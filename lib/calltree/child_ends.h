@@ -26,9 +26,12 @@ struct child_ends {
 void child_ends_init(struct child_ends *ends, const struct profile *profile);
 void child_ends_release(struct child_ends *ends);
 
-/* The child of a process that ended last in a time range; or PROCESS_NONE. */
+/*
+ * The child of a process that was born before a moment, `until_ns`, and ended last from another one
+ * up to then, as noticed late; or PROCESS_NONE.
+ */
 uint32_t child_ends_last(const struct child_ends *ends, uint32_t process, uint64_t from_ns,
-			 uint64_t to_ns);
+			 uint64_t until_ns);
 
 /*
  * The name that all children have whose end in a time range the parent may have waited for, as it

@@ -130,3 +130,51 @@ TEST(chain, does_not_fill_a_gap_with_another_thread)
 		"      profile; 'report --wakers' tells more of them.\n");
 	profile_free(profile);
 }
+
+/* A child of the main thread, which ran from its begin to its end. */
+static void made_child(struct made *made, int pid, const char *name, uint64_t from_ms,
+		       uint64_t to_ms)
+{
+	struct profile_thread *thread =
+		&made->profile->threads[made_thread(made, pid, pid, name).v];
+	struct profile_process *process = &made->profile->processes[thread->process];
+
+	process->parent = 0;
+	process->start_ns = thread->start_ns = from_ms * NS_PER_MS;
+	process->end_ns = thread->end_ns = to_ms * NS_PER_MS;
+	made_until(made, "main;work", true, 0, from_ms, to_ms);
+}
+
+/*
+ * The main thread waits for one child, and then for another one, which ends a moment later: it is
+ * not the one that the first wait was for.
+ */
+TEST(chain, goes_through_children_one_after_the_other)
+{
+	struct made made = made_begin();
+	struct profile *profile;
+
+	made.profile->meta.arch = profile_intern(made.profile, "x86_64");
+	made_until(&made, "main", true, 0, 0, 2);
+	made_until(&made, "main;wait4", false, 0, 2, 112);
+	made.profile->samples[1].syscall_nr = 61;
+	made_child(&made, 200, "first", 2, 100);
+	made_child(&made, 201, "second", 101, 110);
+	profile = made_end(&made);
+	expect_table(
+		profile, NULL,
+		"  ms    %    ±  thread      how      in function  waited for\n"
+		"98.0 87.5 40.3  200 first   ran      work\n"
+		" 9.0  8.0 39.5  201 second  ran      work\n"
+		" 3.0  2.7 38.5  100 prog    blocked  main         wait4\n"
+		" 2.0  1.8 38.1  100 prog    ran      main\n"
+		"\n"
+		"note: the chain goes back in time from the end of 100 prog. It goes on 2 times to "
+		"a child\n"
+		"      process that ended, 2 times to what had begun a thread or program. What "
+		"ends the\n"
+		"      waits that are ‘blocked’ here is not known, or no thread of this profile; "
+		"'report\n"
+		"      --wakers' tells more of them.\n");
+	profile_free(profile);
+}
