@@ -99,12 +99,35 @@ static uint32_t wait_of(struct adding *adding, const struct observation *observa
 static enum waker_how how_of_call(const struct profile *profile, const struct sample *sample)
 {
 	static const char *const sleeps[] = {"clock_nanosleep", "nanosleep", NULL};
+	static const char *const signals[] = {"pause", "rt_sigsuspend", NULL};
+	static const char *const births[] = {"vfork", NULL};
 
 	if (sample->kind != SAMPLE_BLOCKED)
 		return WAKER_UNKNOWN;
-	return waited_in_call(profile, sample, sleeps) ? WAKER_TIME
-	       : waited_for_child(profile, sample)     ? WAKER_CHILD
-						       : WAKER_UNKNOWN;
+	return waited_in_call(profile, sample, sleeps)	  ? WAKER_TIME
+	       : waited_in_call(profile, sample, signals) ? WAKER_SIGNAL
+	       : waited_for_child(profile, sample) || waited_in_call(profile, sample, births)
+		       ? WAKER_CHILD
+		       : WAKER_UNKNOWN;
+}
+
+/* Likewise some descriptors. */
+static enum waker_how how_of_file(const struct profile *profile, const struct sample *sample,
+				  const struct profile_wait *row)
+{
+	static const char *const reads[] = {"read", NULL};
+	const char *name = profile_str(profile, row->name);
+
+	if (row->kind != WAIT_FILE)
+		return WAKER_UNKNOWN;
+	if (row->peer.v != STR_EMPTY.v)
+		return WAKER_PEER;
+	/* The timeout of a call that waits for a timer is the clock's as well. */
+	if (strcmp(name, "anon_inode:[timerfd]") == 0)
+		return WAKER_TIME;
+	if (strcmp(name, "anon_inode:[signalfd]") == 0 && waited_in_call(profile, sample, reads))
+		return WAKER_SIGNAL;
+	return WAKER_UNKNOWN;
 }
 
 /* The name of the child whose end the wait was for. */
@@ -134,7 +157,7 @@ static struct waker waker_of(const struct adding *adding, uint32_t wait,
 			      .label = WAKER_NO_LABEL};
 	const struct profile_wait *row;
 
-	if (waker.how == WAKER_CHILD)
+	if (waited_for_child(profile, sample))
 		waker.child = child_of(adding, index);
 	if (adding->wakers->waits[wait].waited.kind == WAITED_CALL)
 		return waker;
@@ -142,9 +165,9 @@ static struct waker waker_of(const struct adding *adding, uint32_t wait,
 	if (row->owner.v != THREAD_NONE.v) {
 		waker.how = row->kind == WAIT_THREAD ? WAKER_END : WAKER_OWNER;
 		waker.thread = row->owner.v;
-	} else if (row->kind == WAIT_FILE && row->peer.v != STR_EMPTY.v) {
-		waker.how = WAKER_PEER;
-		waker.peer = sample->wait - 1;
+	} else {
+		waker.how = how_of_file(profile, sample, row);
+		waker.peer = waker.how == WAKER_PEER ? sample->wait - 1 : UINT32_MAX;
 	}
 	return waker;
 }

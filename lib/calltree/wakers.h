@@ -19,8 +19,9 @@ enum waker_how {
 	WAKER_OWNER, /* that thread had the lock when it was last looked at */
 	WAKER_END,   /* that thread ended, or was to */
 	WAKER_PEER,  /* the process at the other end of the pipe or socket */
-	WAKER_CHILD, /* a child process that ended, or changed its state */
-	WAKER_TIME,  /* the time that the thread wanted to sleep was up */
+	WAKER_CHILD, /* a child process that ended, changed its state or executed a program */
+	WAKER_TIME,  /* the time that the thread wanted to sleep was up, or a timer's */
+	WAKER_SIGNAL,
 	WAKER_UNKNOWN,
 	WAKER_HOW_COUNT,
 };

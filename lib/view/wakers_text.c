@@ -21,7 +21,8 @@ static const struct {
 } hows[WAKER_HOW_COUNT] = {
 	[WAKER_OWNER] = {"had the lock", "owner"}, [WAKER_END] = {"ended", "end"},
 	[WAKER_PEER] = {"other end", "peer"},	   [WAKER_CHILD] = {"child", "child"},
-	[WAKER_TIME] = {"time was up", "time"},	   [WAKER_UNKNOWN] = {"", "unknown"},
+	[WAKER_TIME] = {"time was up", "time"},	   [WAKER_SIGNAL] = {"signal", "signal"},
+	[WAKER_UNKNOWN] = {"", "unknown"},
 };
 
 static const struct profile *profile_of(const struct wakers *wakers)
@@ -56,6 +57,9 @@ static void append_waker(struct buf *out, const struct wakers *wakers, const str
 		break;
 	case WAKER_TIME:
 		buf_append_str(out, "[the clock]");
+		break;
+	case WAKER_SIGNAL:
+		buf_append_str(out, "[a signal]");
 		break;
 	case WAKER_UNKNOWN:
 		buf_append_str(out, "[unknown]");

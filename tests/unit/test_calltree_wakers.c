@@ -106,6 +106,47 @@ TEST(wakers, are_known_from_what_was_waited_for)
 	profile_free(profile);
 }
 
+static void expect_how(struct made *made, int syscall_nr, uint32_t wait, enum waker_how how)
+{
+	struct profile *profile;
+	struct weighed_fixture weighed;
+	struct wakers *wakers;
+
+	made->profile->meta.arch = profile_intern(made->profile, "x86_64");
+	made_sleep(made, "main", wait, 0, 10)->syscall_nr = (int16_t)syscall_nr;
+	profile = made_end(made);
+	weighed = weighed_new(profile, NULL, METRIC_BLOCKED);
+	wakers = wakers_new(weighed.selection);
+	assert_int_equal(wakers->nr, 1);
+	assert_int_equal(wakers->rows[0].how, how);
+	wakers_free(wakers);
+	weighed_free(&weighed);
+	profile_free(profile);
+}
+
+static void expect_how_of_file(int syscall_nr, const char *name, enum waker_how how)
+{
+	struct made made = made_begin();
+
+	expect_how(&made, syscall_nr, made_wait(&made, WAIT_FILE, 3, name, THREAD_NONE, ""), how);
+}
+
+/* Timers, signals, and children that have the memory of their parent. */
+TEST(wakers, are_known_from_the_call)
+{
+	enum { READ, POLL = 7, PAUSE = 34, VFORK = 58, SIGSUSPEND = 130 };
+	struct made paused = made_begin(), suspended = made_begin(), spawns = made_begin();
+
+	expect_how(&paused, PAUSE, 0, WAKER_SIGNAL);
+	expect_how(&suspended, SIGSUSPEND, 0, WAKER_SIGNAL);
+	expect_how(&spawns, VFORK, 0, WAKER_CHILD);
+	expect_how_of_file(READ, "anon_inode:[timerfd]", WAKER_TIME);
+	expect_how_of_file(POLL, "anon_inode:[timerfd]", WAKER_TIME);
+	expect_how_of_file(READ, "anon_inode:[signalfd]", WAKER_SIGNAL);
+	expect_how_of_file(POLL, "anon_inode:[signalfd]", WAKER_UNKNOWN);
+	expect_how_of_file(READ, "anon_inode:[eventfd]", WAKER_UNKNOWN);
+}
+
 /* The main thread waits up to some moment from 30 to 40 ms for the end of a child. */
 static struct made made_wait_for_child(void)
 {
