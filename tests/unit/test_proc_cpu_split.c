@@ -94,25 +94,47 @@ TEST(cpu_split, the_rest_makes_the_sum_whole)
 	assert_rest(110, 60, 0, 0);
 }
 
+static struct proc_cpu_split used_by(int who)
+{
+	struct rusage usage;
+
+	getrusage(who, &usage);
+	return (struct proc_cpu_split){
+		.user_ns = (uint64_t)usage.ru_utime.tv_sec * NS_PER_SEC +
+			   (uint64_t)usage.ru_utime.tv_usec * 1000,
+		.system_ns = (uint64_t)usage.ru_stime.tv_sec * NS_PER_SEC +
+			     (uint64_t)usage.ru_stime.tv_usec * 1000,
+	};
+}
+
+/*
+ * The kernel keeps apart how it has divided the time of a thread and of its process before, so that
+ * neither part decreases: each is compared with the same one. Between two readings both only grow.
+ */
+static void assert_is_split_of(pid_t tid, int who)
+{
+	uint64_t tick_ns = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
+	struct proc_cpu_split before = used_by(who), split, after;
+
+	assert_true(proc_read_cpu_split(getpid(), tid, &split));
+	after = used_by(who);
+	assert_in_range(split.user_ns, before.user_ns / tick_ns * tick_ns, after.user_ns);
+	assert_in_range(split.system_ns, before.system_ns / tick_ns * tick_ns, after.system_ns);
+}
+
 TEST(cpu_split, of_ourselves_is_what_getrusage_says)
 {
-	struct proc_cpu_split thread, process;
+	uint64_t tick_ns = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
 	volatile unsigned long spun = 0;
-	struct rusage usage;
-	uint64_t user_ns, tick_ns = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
+	struct proc_cpu_split split;
 
 	do {
 		for (int i = 0; i < 1000000; i++)
 			spun = spun + (unsigned long)i;
-		getrusage(RUSAGE_SELF, &usage);
-		user_ns = (uint64_t)usage.ru_utime.tv_sec * NS_PER_SEC +
-			  (uint64_t)usage.ru_utime.tv_usec * 1000;
-	} while (user_ns < 3 * tick_ns);
-	assert_true(proc_read_cpu_split(getpid(), getpid(), &thread));
-	assert_true(proc_read_cpu_split(getpid(), 0, &process));
-	assert_in_range(thread.user_ns, user_ns - tick_ns, user_ns + 3 * tick_ns);
-	assert_true(process.user_ns >= thread.user_ns);
-	assert_false(proc_read_cpu_split(INT32_MAX, 0, &process));
+	} while (used_by(RUSAGE_SELF).user_ns < 3 * tick_ns);
+	assert_is_split_of(getpid(), RUSAGE_THREAD);
+	assert_is_split_of(0, RUSAGE_SELF);
+	assert_false(proc_read_cpu_split(INT32_MAX, 0, &split));
 }
 
 TEST(cpu_split, of_children_is_both_times_in_ns)
