@@ -753,6 +753,14 @@ uint64_t installation_count(const struct installation *installation, uint32_t co
 	return region_counter(&installation->region, &installation->counters, counter);
 }
 
+uint64_t *installation_counts(const struct installation *installation)
+{
+	uint64_t *counts = xcalloc(installation->counters.nr + 1, sizeof(*counts));
+
+	region_read_counters(&installation->region, &installation->counters, counts);
+	return counts;
+}
+
 uint32_t installation_nr_spans(const struct installation *installation)
 {
 	return installation->counters.nr_spans;

@@ -32,6 +32,9 @@
 #define SHARDS 16
 /* Own copies of counters, at most: of address space, and of memory if all is counted by all. */
 #define OWN_BYTES_MAX ((uint64_t)64 << 20)
+/* With more copies that all threads share a region keeps its file, to know which parts are there.
+ */
+#define SPARSE_BYTES ((uint64_t)1 << 20)
 /* Processors fetch cache lines in pairs: copies do not share one. */
 #define COPY_LOG2_MIN 7
 
@@ -505,6 +508,11 @@ static int look_at(struct memory *memory, struct err *err)
 		       : 0;
 }
 
+static bool is_sparse(const struct region_counters *counters)
+{
+	return (uint64_t)counters->nr_shards << counters->shard_log2 > SPARSE_BYTES;
+}
+
 static int make_data(struct making *making, struct err *err)
 {
 	struct memory *data = &making->data;
@@ -524,6 +532,8 @@ static int make_data(struct making *making, struct err *err)
 		return err_sys(err, "cannot map the memory of probes");
 	making->region->data = at;
 	making->region->header.data_inode = data->found.st_ino;
+	making->region->file = data->file;
+	making->region->has_file = is_sparse(&making->plan->counters);
 	return 0;
 }
 
@@ -586,7 +596,7 @@ static void close_memory(const struct making *making)
 		close_there(making, &making->data);
 		close_there(making, &making->rest);
 	}
-	if (making->data.file >= 0)
+	if (making->data.file >= 0 && !making->region->has_file)
 		close(making->data.file);
 	if (making->rest.file >= 0)
 		close(making->rest.file);
@@ -635,6 +645,8 @@ void region_close(struct region *region)
 		munmap(region->data, region->header.data_bytes);
 	if (region->head)
 		munmap((void *)(uintptr_t)region->head, region->header.head_bytes);
+	if (region->has_file)
+		close(region->file);
 	*region = (struct region){.inode = 0};
 }
 
@@ -696,6 +708,41 @@ uint64_t region_counter(const struct region *region, const struct region_counter
 	for (uint64_t i = 0; i < nr; i++)
 		sum += counter_in(region, counters, i, index);
 	return sum;
+}
+
+/* From *from on, the next part of the data that is there. False: there is none before `end`. */
+static bool find_there(const struct region *region, uint64_t *from, uint64_t *to, uint64_t end)
+{
+	off_t start, stop;
+
+	*to = end;
+	if (!region->has_file || *from >= end)
+		return *from < end;
+	start = lseek(region->file, (off_t)*from, SEEK_DATA);
+	if (start < 0 || (uint64_t)start >= end)
+		return start < 0 && errno != ENXIO;
+	stop = lseek(region->file, start, SEEK_HOLE);
+	*from = (uint64_t)start;
+	if (stop > start)
+		*to = min_u64((uint64_t)stop, end);
+	return true;
+}
+
+void region_read_counters(const struct region *region, const struct region_counters *counters,
+			  uint64_t *sums)
+{
+	uint64_t nr = nr_used(region, counters), nr_bytes = counters->nr * sizeof(*sums);
+
+	memset(sums, 0, (size_t)nr_bytes);
+	for (uint64_t i = 0; i < nr; i++) {
+		uint64_t first = i << counters->shard_log2, from, to;
+
+		for (from = first; find_there(region, &from, &to, first + nr_bytes); from = to) {
+			for (uint64_t at = from; at < to; at += sizeof(*sums))
+				sums[(at - first) / sizeof(*sums)] += counter_in(
+					region, counters, i, (at - first) / sizeof(*sums));
+		}
+	}
 }
 
 void region_set_counter(const struct region *region, const struct region_counters *counters,

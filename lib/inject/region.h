@@ -82,6 +82,8 @@ struct region {
 	uint8_t *data;		     /* all of it, mapped */
 	const uint8_t *head; /* header and patches, mapped: sealed, and so as profc made them */
 	uint64_t dev, inode; /* of the file with header and code */
+	bool has_file;	     /* of the data: `file`, a descriptor, where counters are many */
+	int file;
 };
 
 /*
@@ -179,6 +181,12 @@ const struct patch *region_patches(const struct region *region);
 struct heap_shared *region_heap(const struct region *region);
 uint64_t region_counter(const struct region *region, const struct region_counters *counters,
 			uint64_t index);
+/*
+ * Those of all probes, at once: quicker, and memory that no thread has counted in is not read, as
+ * it would be there from then on. `sums` has room for all.
+ */
+void region_read_counters(const struct region *region, const struct region_counters *counters,
+			  uint64_t *sums);
 void region_set_counter(const struct region *region, const struct region_counters *counters,
 			enum region_counter which, uint64_t value);
 /* From now on the longest of later calls. One that ends at this moment may stay. */

@@ -48,6 +48,7 @@ struct probed {
 	struct installation *installation;
 	struct counted_place *places; /* owned */
 	size_t nr_places;
+	uint64_t *counts;   /* owned: read at once, see probed_read_counts(); else NULL */
 	uint64_t from_ns;   /* CLOCK_MONOTONIC */
 	bool is_from_start; /* of the program */
 	bool is_told;	    /* its refusals are in the profile */

@@ -493,13 +493,28 @@ void prober_gone(struct prober *prober, uint32_t serial, uint64_t time_ns)
 	pthread_mutex_unlock(&prober->lock);
 }
 
+void probed_read_counts(struct probed *probed)
+{
+	if (probed->installation && probed->nr_places)
+		probed->counts = installation_counts(probed->installation);
+}
+
+void probed_forget_counts(struct probed *probed)
+{
+	free(probed->counts);
+	probed->counts = NULL;
+}
+
+static uint64_t count_now(const struct probed *probed, const struct counted_place *place)
+{
+	return probed->counts ? probed->counts[place->counter]
+			      : installation_count(probed->installation, place->counter);
+}
+
 uint64_t counted_calls(const struct prober *prober, const struct probed *probed,
 		       const struct counted_place *place)
 {
-	return place->calls +
-	       (prober->counting.calls
-			? installation_count(probed->installation, place->counter) - place->base
-			: 0);
+	return place->calls + (prober->counting.calls ? count_now(probed, place) - place->base : 0);
 }
 
 bool counted_heap(const struct prober *prober, const struct probed *probed,
@@ -544,16 +559,18 @@ static void set_counting_calls(struct prober *prober, struct probed *probed, boo
 		else
 			timed_calls_keep(&probed->timed[i], probed->installation);
 	}
+	probed_read_counts(probed);
 	for (size_t i = 0; i < probed->nr_places; i++) {
 		struct counted_place *place = &probed->places[i];
 
 		if (place->outcome != PATCH_OK)
 			continue;
 		if (is_counting)
-			place->base = installation_count(probed->installation, place->counter);
+			place->base = count_now(probed, place);
 		else
 			place->calls = counted_calls(prober, probed, place);
 	}
+	probed_forget_counts(probed);
 }
 
 static void note_off(struct prober_sums *sums, bool is_off, uint64_t now_ns)

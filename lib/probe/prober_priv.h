@@ -106,7 +106,10 @@ void prober_read_callee(struct prober *prober, const struct probed_process *proc
 			struct counted_place *place);
 void prober_read_callees(struct prober *prober, struct probed_process *process);
 
-/* Calls up to now; under `lock`. */
+/* Read the counts of all places at once, for what follows, up to the second call; under `lock`. */
+void probed_read_counts(struct probed *probed);
+void probed_forget_counts(struct probed *probed);
+/* Calls up to now, or up to that; under `lock`. */
 uint64_t counted_calls(const struct prober *prober, const struct probed *probed,
 		       const struct counted_place *place);
 /* NULL: there is none. */

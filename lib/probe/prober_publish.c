@@ -463,6 +463,7 @@ static void publish_process(struct publishing *publishing, struct probed_process
 		tell_refusals(publishing, process, probed);
 		for (uint32_t k = 0; k < probed->nr_timed; k++)
 			publish_span(publishing, process, probed, &probed->timed[k]);
+		probed_read_counts(probed);
 		for (size_t k = 0; k < probed->nr_places; k++) {
 			struct counted_place *place = &probed->places[k];
 
@@ -471,6 +472,7 @@ static void publish_process(struct publishing *publishing, struct probed_process
 				publish_place(publishing, process, probed, place);
 			tell_spoilt(publishing, process, place); /* as was found just now */
 		}
+		probed_forget_counts(probed);
 	}
 }
 

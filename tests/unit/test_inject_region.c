@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The memory of probes, as profc sees it while the process writes to it. */
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "base/alloc.h"
 #include "inject/region.h"
 #include "patch/patch_machine.h"
@@ -123,6 +127,55 @@ TEST(region, counts_of_claimed_copies_are_summed)
 	assert_int_equal(region_counter(&region, counters, 2),
 			 counters->nr_shards + counters->nr_own);
 	free(region.data);
+}
+
+static blkcnt_t nr_blocks(const struct region *region)
+{
+	struct stat found;
+
+	assert_int_equal(fstat(region->file, &found), 0);
+	return found.st_blocks;
+}
+
+#define NR_MANY 20000
+
+TEST(region, counters_are_read_at_once_and_take_no_memory_for_it)
+{
+	struct region_plan plan = {.nr_parts = 1,
+				   .counters = region_counters_for(NR_MANY, true, true, 0),
+				   .parts = {{.code_bytes = 4096}}};
+	struct region region = {.header = {.nr_parts = 1}, .has_file = true};
+	const struct region_counters *counters = &plan.counters;
+	uint64_t *sums = xcalloc(NR_MANY, sizeof(*sums));
+	blkcnt_t nr_before;
+
+	region_plan_data(&plan);
+	region.header.data_bytes = plan.data_bytes;
+	region.file = memfd_create("counters", MFD_CLOEXEC);
+	assert_int_equal(ftruncate(region.file, (off_t)plan.data_bytes), 0);
+	region.data =
+		mmap(NULL, plan.data_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, region.file, 0);
+	assert_ptr_not_equal(region.data, MAP_FAILED);
+	region_set_counter(&region, counters, REGION_CLAIMED, 3);
+	for (uint64_t copy = 0; copy < counters->nr_shards + UINT64_C(4); copy += 3) {
+		uint64_t *words =
+			(uint64_t *)(void *)(region.data + (copy << counters->shard_log2));
+
+		words[0] += 1;
+		words[511] += 2;
+		words[512] += 3;
+		words[copy * 1000] += 4;
+		words[NR_MANY - 1] += 5;
+	}
+	nr_before = nr_blocks(&region);
+	region_read_counters(&region, counters, sums);
+	assert_int_equal(nr_blocks(&region), nr_before);
+	for (uint64_t i = 0; i < NR_MANY; i++)
+		assert_int_equal(sums[i], region_counter(&region, counters, i));
+	assert_true(sums[0] && sums[511] && sums[512] && sums[3000] && sums[NR_MANY - 1]);
+	assert_true(nr_blocks(&region) > nr_before);
+	free(sums);
+	region_close(&region);
 }
 
 TEST_WITH(struct fixture *fixture, region, what_the_process_writes_leads_nowhere)
