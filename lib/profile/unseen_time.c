@@ -22,13 +22,22 @@ struct part {
 /* A process as an ancestor. */
 struct ancestor {
 	uint64_t known_ns; /* CPU time of descendants that it has reaped: found, or known apart */
+	uint64_t until_ns; /* as far as known up to its end, also before it executed its program */
 	uint64_t nr;	   /* samples that stand for unseen time below it, and not apart */
 	bool is_apart;
 	struct part part;
 };
 
+/* A process goes on in another row when it executes a program. */
+struct course {
+	uint32_t process;
+	uint32_t first; /* the row in which it began */
+};
+
 struct division {
 	const struct unseen_division *of;
+	struct course *courses; /* in the order of their first rows, then of rows; owned */
+	uint32_t *next; /* by process: the row in which it goes on, or PROCESS_NONE; owned */
 	struct ancestor *ancestors; /* by process; owned, as is the next */
 	struct part *rests;	    /* by run: what is not known apart */
 	uint64_t *apart_ns;	    /* by run: the sum of what is; owned */
@@ -53,14 +62,57 @@ static bool continues(const struct division *division, uint32_t process, uint32_
 	return parent != PROCESS_NONE && processes[parent].pid == processes[process].pid;
 }
 
-/* The row of its parent process, also for later programs of the process. */
+static uint64_t end_of(const struct division *division, uint32_t process)
+{
+	while (division->next[process] != PROCESS_NONE)
+		process = division->next[process];
+	return division->of->profile->processes[process].end_ns;
+}
+
+/*
+ * The row of its parent process, also for later programs of the process. A child may be found
+ * before it is seen that its parent has executed the program which made it: so it is the row of the
+ * program that was there when the process ended.
+ */
 static uint32_t reaper_of(const struct division *division, uint32_t process)
 {
+	const struct profile_process *processes = division->of->profile->processes;
 	uint32_t parent = parent_of(division, process);
+	uint64_t end_ns = end_of(division, process);
 
 	while (continues(division, process, parent))
 		parent = parent_of(division, parent);
+	while (parent != PROCESS_NONE && division->next[parent] != PROCESS_NONE && end_ns &&
+	       processes[division->next[parent]].start_ns <= end_ns)
+		parent = division->next[parent];
 	return parent;
+}
+
+static int compare_courses(const void *left, const void *right)
+{
+	const struct course *a = left, *b = right;
+
+	if (a->first != b->first)
+		return a->first < b->first ? -1 : 1;
+	return (a->process > b->process) - (a->process < b->process);
+}
+
+/* Afterwards the reaper of a process comes before it. */
+static void put_in_order(struct division *division)
+{
+	uint32_t nr = (uint32_t)division->of->profile->nr_processes;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t parent = parent_of(division, i);
+		bool goes_on = continues(division, i, parent);
+
+		division->next[i] = PROCESS_NONE;
+		if (goes_on)
+			division->next[parent] = i;
+		division->courses[i] = (struct course){
+			.process = i, .first = goes_on ? division->courses[parent].first : i};
+	}
+	qsort(division->courses, nr, sizeof(*division->courses), compare_courses);
 }
 
 /* Both roundings together take away a tick in the mean. */
@@ -69,17 +121,19 @@ static uint64_t reaped_ns(const struct profile_process *process)
 	return process->children_ns ? process->children_ns + TICK_NS : 0;
 }
 
-/* The caller has seen all of its descendants. */
+/* The caller has seen all of its descendants, and what it was before an exec. */
 static uint64_t unseen_below(const struct division *division, uint32_t process)
 {
 	const struct profile_process *processes = division->of->profile->processes;
+	struct ancestor *ancestor = &division->ancestors[process];
 	uint32_t parent = parent_of(division, process);
 	uint64_t reaped = reaped_ns(&processes[process]);
-	uint64_t known_ns = division->ancestors[process].known_ns;
+	uint64_t known_ns = ancestor->known_ns;
 
 	/* The kernel's sum goes on over execs. */
 	if (continues(division, process, parent))
-		known_ns += reaped_ns(&processes[parent]);
+		known_ns += division->ancestors[parent].until_ns;
+	ancestor->until_ns = max_u64(reaped, known_ns);
 	return reaped > known_ns ? reaped - known_ns : 0;
 }
 
@@ -102,7 +156,7 @@ static void pass_on(struct division *division, uint32_t process, uint32_t reaper
 {
 	const struct profile_process *processes = division->of->profile->processes;
 
-	if (processes[process].end_ns && processes[process].end_ns <= processes[reaper].end_ns)
+	if (processes[process].end_ns && end_of(division, process) <= processes[reaper].end_ns)
 		division->ancestors[reaper].known_ns += division->of->processes[process].cpu_ns +
 							division->ancestors[process].known_ns;
 }
@@ -207,16 +261,28 @@ void unseen_divide(const struct unseen_division *of)
 {
 	uint32_t nr = (uint32_t)of->profile->nr_processes;
 	struct division division = {.of = of,
+				    .courses = xcalloc(nr + 1, sizeof(struct course)),
+				    .next = xcalloc(nr + 1, sizeof(uint32_t)),
 				    .ancestors = xcalloc(nr + 1, sizeof(struct ancestor)),
 				    .rests = xcalloc(of->nr_runs + 1, sizeof(struct part)),
 				    .apart_ns = xcalloc(of->nr_runs + 1, sizeof(uint64_t))};
 
-	for (uint32_t i = nr; i-- > 0;)
-		see_process(&division, i); /* children before their parents */
+	put_in_order(&division);
+	/* Children before their parents; each with the programs that it has executed in order. */
+	for (uint32_t end = nr, begin; end > 0; end = begin) {
+		begin = end - 1;
+		while (begin > 0 &&
+		       division.courses[begin - 1].first == division.courses[begin].first)
+			begin--;
+		for (uint32_t i = begin; i < end; i++)
+			see_process(&division, division.courses[i].process);
+	}
 	for (uint32_t run = 0; run < of->nr_runs; run++)
 		divide_rest(&division, run);
 	for (uint32_t i = 0; i < nr; i++)
-		give(&division, i);
+		give(&division, division.courses[i].process);
+	free(division.courses);
+	free(division.next);
 	free(division.ancestors);
 	free(division.rests);
 	free(division.apart_ns);

@@ -460,6 +460,31 @@ TEST_WITH(struct fixture *fixture, short_lives, an_exec_does_not_end_what_a_proc
 	assert_int_equal(time_of(fixture, "sed", 1), 100000);
 }
 
+/* It was found before it was seen that its parent had executed the program that made it. */
+TEST_WITH(struct fixture *fixture, short_lives, a_child_is_reaped_by_the_program_of_its_end)
+{
+	struct thread_id busy = add(fixture, "busy", 0, 0, 0);
+	struct thread_id seds = add(fixture, "b.sh", 0, 1, 90);
+	struct thread_id former = add(fixture, "sh", 50, 1, 13);
+	struct thread_id child = add(fixture, "cc1", 0, 10, 80);
+	struct thread_id later = add(fixture, "gcc", 50, 12, 90);
+
+	below(fixture, child, former);
+	below(fixture, later, former);
+	for (uint64_t i = 1; i <= 98; i++)
+		seen(fixture, busy, 3, i, 10);
+	for (uint64_t at_ms = 20; at_ms < 80; at_ms += 2)
+		seen(fixture, child, 2, at_ms, 10);
+	for (uint64_t at_ms = 10; at_ms <= 40; at_ms += 10)
+		met(fixture, "sed", seds, 1, at_ms);
+	reaped(fixture, later, 290);
+	reaped(fixture, seds, 130);
+	never_found(fixture, 100, 100);
+	estimate(fixture);
+	assert_int_equal(time_of(fixture, "sed", 1), 140000);
+	assert_int_equal(time_of(fixture, SHORT_LIVED_NAME, SIZE_MAX), 0);
+}
+
 TEST_WITH(struct fixture *fixture, short_lives, time_below_a_process_that_no_sample_has_stays)
 {
 	struct thread_id hidden = add(fixture, "a.sh", 0, 1, 90);
