@@ -4,6 +4,7 @@
  * result is published and its cost is charged.
  */
 #include <sched.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -273,6 +274,41 @@ static void note_refusal(struct sampler *sampler, struct sampled_thread *thread)
 		       sizeof(refusal->tracer_name));
 }
 
+/*
+ * A thread that executes a program stops before the first instruction of that, with all of its
+ * memory new: what it did there was to execute it. No other thread is without data of its own.
+ */
+static bool has_just_executed(struct sampled_thread *thread, const struct snapshot *snapshot)
+{
+	struct proc_stat stat;
+	uint64_t sp;
+
+	return !snapshot->thread_pointer && snapshot->tid == snapshot->tgid &&
+	       regs_get(&snapshot->regs, arch_regs(snapshot->arch)->sp, &sp) &&
+	       tracee_stat(&thread->roster->tracee, &stat) && stat.first_sp == sp &&
+	       stat.program_mark != thread->process->roster->program_mark;
+}
+
+/*
+ * The sample is of the program before, in the kernel. That ends when a tick finds the other one: of
+ * a process that no other tick meets, this sample stands for unseen time.
+ */
+static void publish_exec(struct visitor *visitor, struct sampled_thread *thread,
+			 enum seen_state state)
+{
+	static const char function[] = "do_execveat_common";
+	struct snapshot *snapshot = visitor->snapshot;
+
+	snapshot->regs.known = 0;
+	snapshot->nr_kernel_bytes = 0;
+	snapshot_drop_regions(snapshot);
+	snapshot_set_kernel_stack(snapshot, function, strlen(function));
+	if (state == SEEN_RUNNING)
+		book_ran(thread);
+	publish_sample(visitor->sampler, thread, snapshot, state);
+	thread->sleep.is_known = false; /* it has another stack */
+}
+
 static void stopped(struct visitor *visitor, struct sampled_thread *thread, bool is_asleep)
 {
 	struct sampler *sampler = visitor->sampler;
@@ -287,6 +323,11 @@ static void stopped(struct visitor *visitor, struct sampled_thread *thread, bool
 	count_cost(sampler, thread, visitor);
 	count_call(&thread->habits, snapshot->syscall_nr >= 0);
 	sampler->counts.nr_runnable += state == SEEN_RUNNABLE;
+	if (!is_asleep && has_just_executed(thread, snapshot)) {
+		book_note_clocks(thread, &clocks, thread->read_ns);
+		publish_exec(visitor, thread, state);
+		return;
+	}
 	if (!roster_is_in_program(sampler->roster, thread->process->roster, NULL,
 				  is_suspect(thread->process, snapshot), snapshot->time_ns))
 		return;
