@@ -233,8 +233,9 @@ def large_programs():
     waits = "import ctypes, sys\nfor path in sys.argv[1:]: ctypes.CDLL(path)\n"
     waits += "print('ready', flush=True)\nsys.stdin.read()"
     yield "python3", [sys.executable, "-c", waits, "libstdc++.so.6"]
-    for path in sorted(glob.glob("/usr/lib/llvm-*/lib/libLLVM-*.so.1"))[-1:]:
-        yield os.path.basename(path), [sys.executable, "-c", waits, "libstdc++.so.6", path]
+    for name in ("libLLVM-*.so.1", "libclang-cpp.so.*"):
+        for path in sorted(glob.glob(f"/usr/lib/llvm-*/lib/{name}"))[-1:]:
+            yield os.path.basename(path), [sys.executable, "-c", waits, "libstdc++.so.6", path]
     if shutil.which("node"):
         waits = "console.log('ready'); process.stdin.resume()"
         yield "node", ["node", "-e", waits]
