@@ -15,11 +15,18 @@
  */
 #define FORMER_WALKS  6
 #define FORMER_RANGES 96
+/*
+ * What may be copied after the stop makes that no longer: so it is wanted for longer, but no more
+ * of it than can be copied at once.
+ */
+#define FORMER_LATE_WALKS 64
+#define FORMER_LATE_MAX	  64
 
 /* What a walk wanted, and the last one that did, by its number; 0: unused. */
 struct former_range {
 	uint64_t start;
 	uint32_t nr_bytes, walk;
+	bool is_late; /* as of the last walk with it */
 };
 
 struct wanted_hints {
@@ -150,24 +157,46 @@ static void note_former(struct wanted_hints *kept, const struct wanted_range *ra
 		.start = range->start, .nr_bytes = range->nr_bytes, .walk = kept->nr_walks};
 }
 
+static bool is_recent(const struct wanted_hints *kept, const struct former_range *range,
+		      uint32_t nr_walks)
+{
+	return range->walk && kept->nr_walks - range->walk < nr_walks;
+}
+
 void wanted_hints_recall(struct thread_hints *hints, struct wanted_memory *wanted)
 {
 	struct wanted_hints *kept = hints->wanted;
 	struct wanted_memory now = *wanted, former = {.nr = 0};
+	size_t nr_late = 0;
 
 	if (!kept)
 		return;
 	for (size_t i = 0; i < FORMER_RANGES; i++) {
 		const struct former_range *range = &kept->former[i];
+		bool is_late = range->is_late && nr_late < FORMER_LATE_MAX;
 
-		if (range->walk && kept->nr_walks - range->walk < FORMER_WALKS)
-			former.at[former.nr++] = (struct wanted_range){.start = range->start,
-								       .nr_bytes = range->nr_bytes};
+		if (!is_recent(kept, range, is_late ? FORMER_LATE_WALKS : FORMER_WALKS))
+			continue;
+		former.at[former.nr++] =
+			(struct wanted_range){.start = range->start, .nr_bytes = range->nr_bytes};
+		nr_late += range->is_late;
 	}
 	wanted_memory_unite(wanted, &former);
 	kept->nr_walks++;
 	for (size_t i = 0; i < now.nr; i++)
 		note_former(kept, &now.at[i]);
+}
+
+static void note_late(struct wanted_hints *kept, const struct wanted_memory *wanted)
+{
+	for (size_t i = 0; i < FORMER_RANGES; i++) {
+		struct former_range *former = &kept->former[i];
+
+		for (size_t k = 0; k < wanted->nr; k++) {
+			if (wanted->at[k].start == former->start)
+				former->is_late = wanted->at[k].is_late;
+		}
+	}
 }
 
 void wanted_hints_set(struct thread_hints *hints, const struct wanted_memory *wanted,
@@ -179,6 +208,7 @@ void wanted_hints_set(struct thread_hints *hints, const struct wanted_memory *wa
 		kept = xcalloc(1, sizeof(*kept));
 		kept->more = *more;
 	}
+	note_late(kept, wanted);
 	atomic_store_explicit(&kept->subject, more->subject, memory_order_relaxed);
 	for (size_t i = 0; i < wanted->nr; i++) {
 		atomic_store_explicit(&kept->at[i].start, wanted->at[i].start,

@@ -49,6 +49,39 @@ TEST(collector_wanted_hints, have_what_the_last_walks_wanted)
 	thread_hints_free(hints);
 }
 
+/* A walk that wants `start`, and of former ones all that is steady; how many ranges are wanted. */
+static size_t walk_with_steady(struct thread_hints *hints, uint64_t start, bool is_steady)
+{
+	const struct wanted_more more = {.subject = 1};
+	struct wanted_memory wanted = {.nr = 0};
+
+	wanted_memory_add(&wanted, start, 16);
+	wanted_hints_recall(hints, &wanted);
+	for (size_t i = 0; i < wanted.nr; i++)
+		wanted.at[i].is_late = is_steady;
+	wanted_hints_set(hints, &wanted, &more);
+	return wanted.nr;
+}
+
+TEST(collector_wanted_hints, have_for_longer_what_is_copied_after_the_stop)
+{
+	struct thread_hints *hints = thread_hints_new(NULL);
+	size_t nr = 0;
+
+	for (uint64_t i = 0; i < 20; i++)
+		nr = walk_with_steady(hints, 0x1000 * (i + 1), true);
+	assert_in_range(nr, 19, 20);
+	/* No more of them than can be copied at once, and those of now. */
+	for (uint64_t i = 0; i < 200; i++)
+		nr = walk_with_steady(hints, 0x1000 * (i + 1), true);
+	assert_in_range(nr, 64, 65);
+	/* Where they are replaced they are as all others are. */
+	for (uint64_t i = 0; i < 8; i++)
+		nr = walk_with_steady(hints, 0x1000, false);
+	assert_int_equal(nr, 1);
+	thread_hints_free(hints);
+}
+
 /* Ranges that adjoin keep their sizes, by which objects are known; all of them have a bound. */
 TEST(collector_wanted_hints, are_bounded)
 {
