@@ -76,7 +76,7 @@ struct perl_names {
 	size_t nr_statements, cap_statements;
 	struct known_sub *subs;
 	size_t nr_subs, cap_subs;
-	struct key_map statement_at, sub_at, body_at;
+	struct key_map statement_at, sub_at, body_at, start_at;
 	uint64_t nr_text_bytes;
 	uint32_t nr_calls;
 	/* Another object was seen in the place of one: what a snapshot lacks may be another, too.
@@ -111,6 +111,7 @@ static void forget_all(struct perl_names *names)
 	key_map_release(&names->statement_at);
 	key_map_release(&names->sub_at);
 	key_map_release(&names->body_at);
+	key_map_release(&names->start_at);
 }
 
 void perl_names_free(struct perl_names *names)
@@ -161,13 +162,23 @@ static bool is_steady(const struct perl_names *names, const struct steadiness *s
 	       steadiness->until_ns - steadiness->since_ns >= STEADY_NS;
 }
 
+/* The first statement of a sub stays as long as that, and is checked with it. */
+static bool is_steady_start(const struct perl_names *names, uint64_t at)
+{
+	uint32_t row;
+
+	return key_map_find(&names->start_at, 0, at, &row) && names->subs[row].is.start == at &&
+	       is_steady(names, &names->subs[row].steadiness);
+}
+
 bool perl_names_is_steady(const struct perl_names *names, uint64_t at, uint64_t nr_bytes)
 {
 	uint32_t row;
 
 	if (nr_bytes == names->layout->statement.nr_bytes)
-		return key_map_find(&names->statement_at, 0, at, &row) &&
-		       is_steady(names, &names->statements[row].steadiness);
+		return (key_map_find(&names->statement_at, 0, at, &row) &&
+			is_steady(names, &names->statements[row].steadiness)) ||
+		       is_steady_start(names, at);
 	return ((nr_bytes == PERL_HEAD_BYTES && key_map_find(&names->sub_at, 0, at, &row)) ||
 		(nr_bytes == names->layout->sub.nr_bytes &&
 		 key_map_find(&names->body_at, 0, at, &row) && names->subs[row].is.body == at)) &&
@@ -367,6 +378,8 @@ static void look_at_sub(struct perl_names *names, const struct source *source,
 	known->is.is_there = known->name && is_still(names, source, &is, is_copied);
 	if (perl_is_address(is.body))
 		key_map_put(&names->body_at, 0, is.body, (uint32_t)(known - names->subs));
+	if (perl_is_address(is.start))
+		key_map_put(&names->start_at, 0, is.start, (uint32_t)(known - names->subs));
 }
 
 /* Valid until the next call. */
@@ -472,7 +485,8 @@ void perl_names_find(struct perl_names *names, struct space *space, const struct
 	const struct source source = {.space = space, .snapshot = snapshot};
 
 	if (names->nr_statements > OBJECTS_MAX || names->nr_subs > OBJECTS_MAX ||
-	    key_map_nr(&names->body_at) > OBJECTS_MAX || names->nr_text_bytes > TEXT_BYTES_MAX)
+	    key_map_nr(&names->body_at) > OBJECTS_MAX ||
+	    key_map_nr(&names->start_at) > OBJECTS_MAX || names->nr_text_bytes > TEXT_BYTES_MAX)
 		forget_all(names);
 	if (!names->nr_calls++)
 		names->replaced_ns = snapshot->time_ns;

@@ -465,6 +465,8 @@ TEST(script_perl, objects_are_steady_after_some_time)
 	assert_true(perl_names_is_steady(fixture.names, sub, 24));
 	assert_true(perl_names_is_steady(fixture.names, body, 96));
 	assert_true(perl_names_is_steady(fixture.names, at_of(made.statements[0]), 64));
+	/* The first one of the sub, though no frame is at it. */
+	assert_true(perl_names_is_steady(fixture.names, at_of(made.statements[4]), 64));
 	assert_false(perl_names_is_steady(fixture.names, at_of(made.statements[7]), 64));
 	/* While some are replaced, none is. */
 	put_int(made.statements[4], 60, 5000);
