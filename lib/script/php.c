@@ -20,7 +20,7 @@
 #define PAGE_HEADER_BYTES 32
 #define PAGE_BYTES_MAX	  (UINT64_C(64) << 20)
 /* The top of the stack moves between samples: these bytes above it are wanted as well. */
-#define PAGE_SLACK_BYTES 4096
+#define PAGE_SLACK_BYTES 1024
 /* A generator that delegates to a generator that delegates, and so on. */
 #define DELEGATES_MAX  64
 #define GENERATORS_MAX 1024
