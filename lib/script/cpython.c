@@ -60,6 +60,7 @@ struct cpython_walk {
 	struct chunk chunks[CHUNKS_MAX];
 	size_t nr_chunks;
 	size_t nr_frames;	 /* so far */
+	size_t nr_above;	 /* that are none of the evaluation that is walked */
 	size_t nr_evaluated;	 /* frames whose evaluations are known */
 	struct script_walk *out; /* NULL: only what is missing is looked for */
 	/* Then: the last range that was wanted, and code objects that the snapshot lacks. */
@@ -183,7 +184,7 @@ static enum script_outcome read_generator(struct cpython_walk *walk, uint64_t at
 	uint64_t start = at - layout->generator_frame;
 	uint32_t nr_bytes = layout->generator_frame + layout->frame.nr_bytes;
 	uint8_t object[CPYTHON_OBJECT_BYTES_MAX];
-	bool is_leaf = !walk->nr_frames;
+	bool is_innermost = walk->nr_frames == walk->nr_above;
 	enum script_outcome outcome;
 	uint64_t type;
 	int8_t state;
@@ -196,9 +197,12 @@ static enum script_outcome read_generator(struct cpython_walk *walk, uint64_t at
 	if (type != walk->python->generator_types[0] && type != walk->python->generator_types[1] &&
 	    type != walk->python->generator_types[2])
 		return SCRIPT_NOT_GENERATOR;
-	/* It is cleared while its locals are destroyed. Its state is set before it is left. */
+	/*
+	 * It is cleared while its locals are destroyed. Its state is set before it is left, for
+	 * which an evaluation may call a function that profiles or traces.
+	 */
 	state = (int8_t)object[layout->generator_state];
-	if (!is_leaf && state != GENERATOR_EXECUTING && state != GENERATOR_CLEARED)
+	if (!is_innermost && state != GENERATOR_EXECUTING && state != GENERATOR_CLEARED)
 		return SCRIPT_NOT_GENERATOR;
 	memcpy(bytes, object + layout->generator_frame, layout->frame.nr_bytes);
 	return bytes[layout->frame.owner] == OWNED_BY_GENERATOR ? SCRIPT_PROVED
@@ -357,17 +361,34 @@ static enum script_outcome frame_below(const struct cpython_walk *walk, uint64_t
 	return outcome;
 }
 
+/* An evaluation that has a _PyCFrame, and the frame at which the one below it is; 0: it has none.
+ */
+struct evaluation {
+	uint64_t cframe, below;
+};
+
+/*
+ * In 3.11 a generator that passes on what throw() has thrown, to one that it delegates to, is
+ * linked in without an evaluation: it leads to the frame that called throw(), though it began one
+ * when it ran last.
+ */
+static bool is_entry(const struct frame *frame, const struct evaluation *evaluation)
+{
+	return frame->is_entry &&
+	       (frame->place != PLACE_GENERATOR || frame->previous == evaluation->below);
+}
+
 /*
  * Take the frames of an evaluation, from *at to its outermost one. *at is then the frame at which
- * the evaluation below is; 0: there is none. `anchor` is the address of its _PyCFrame, which is
- * used where there is no entry frame.
+ * the evaluation below is; 0: there is none. Its _PyCFrame is used where there is no entry frame.
  */
-static enum script_outcome take_evaluation(struct cpython_walk *walk, uint64_t *at, uint64_t anchor)
+static enum script_outcome take_evaluation(struct cpython_walk *walk, uint64_t *at,
+					   const struct evaluation *evaluation)
 {
-	size_t nr_before = walk->nr_frames;
 	enum script_outcome outcome;
 	struct frame frame;
 
+	walk->nr_above = walk->nr_frames;
 	for (;;) {
 		outcome = read_frame(walk, *at, &frame);
 		if (outcome != SCRIPT_PROVED)
@@ -375,13 +396,13 @@ static enum script_outcome take_evaluation(struct cpython_walk *walk, uint64_t *
 		*at = frame.previous;
 		/* An evaluation that has only just begun, or is over, has no other frame. */
 		if (frame.place == PLACE_NATIVE_FRAME)
-			return walk->nr_frames == nr_before ? SCRIPT_PROVED
-							    : end_evaluation(walk, frame.at);
+			return walk->nr_frames == walk->nr_above ? SCRIPT_PROVED
+								 : end_evaluation(walk, frame.at);
 		outcome = push(walk, &frame);
 		if (outcome != SCRIPT_PROVED)
 			return outcome;
-		if (frame.is_entry)
-			return end_evaluation(walk, anchor);
+		if (is_entry(&frame, evaluation))
+			return end_evaluation(walk, evaluation->cframe);
 		if (!*at)
 			return SCRIPT_TORN;
 	}
@@ -397,8 +418,9 @@ static enum script_outcome walk_cframes(struct cpython_walk *walk, const uint8_t
 
 	while (anchor != root) {
 		enum script_outcome outcome;
+		struct evaluation evaluation = {.cframe = anchor};
 		struct cframe cframe;
-		uint64_t at, below;
+		uint64_t at;
 
 		if (anchor <= last)
 			return SCRIPT_TORN;
@@ -408,13 +430,12 @@ static enum script_outcome walk_cframes(struct cpython_walk *walk, const uint8_t
 		at = cframe.frame;
 		if (!at)
 			return SCRIPT_TORN;
-		outcome = take_evaluation(walk, &at, anchor);
+		outcome = frame_below(walk, cframe.previous, &evaluation.below);
+		if (outcome == SCRIPT_PROVED)
+			outcome = take_evaluation(walk, &at, &evaluation);
 		if (outcome != SCRIPT_PROVED)
 			return outcome;
-		outcome = frame_below(walk, cframe.previous, &below);
-		if (outcome != SCRIPT_PROVED)
-			return outcome;
-		if (below != at)
+		if (evaluation.below != at)
 			return SCRIPT_TORN;
 		last = anchor;
 		anchor = cframe.previous;
@@ -428,8 +449,9 @@ static enum script_outcome walk_entry_frames(struct cpython_walk *walk, const ui
 	uint64_t at = word_at(state, walk->layout->thread.frame);
 
 	for (int nr = 0; at; nr++) {
+		const struct evaluation evaluation = {.cframe = 0};
 		enum script_outcome outcome =
-			nr < FRAMES_MAX ? take_evaluation(walk, &at, 0) : SCRIPT_TOO_DEEP;
+			nr < FRAMES_MAX ? take_evaluation(walk, &at, &evaluation) : SCRIPT_TOO_DEEP;
 
 		if (outcome != SCRIPT_PROVED)
 			return outcome;

@@ -139,6 +139,66 @@ TEST(script_walk, refuses_evaluations_that_lead_elsewhere)
 		SCRIPT_TORN);
 }
 
+static void check_natives(struct made_python *made, const size_t *natives)
+{
+	struct script_walk out = {0};
+
+	assert_int_equal(walk(made, &out), SCRIPT_PROVED);
+	assert_int_equal(out.nr_frames, NR_MADE_FUNCTIONS);
+	for (size_t i = 0; i < NR_MADE_FUNCTIONS; i++) {
+		assert_int_equal(out.frames[i].code, MADE_CODE(i));
+		assert_int_equal(out.frames[i].native, natives[i]);
+	}
+	script_walk_release(&out);
+}
+
+/* In 3.11, where it began an evaluation when it ran last, and has none now. */
+TEST(script_walk, takes_a_generator_that_passes_on_what_throw_has_thrown)
+{
+	static const size_t natives[] = {1, 1, 1, 3};
+	const struct cpython_layout *layout = cpython_layout_of(versions[0]);
+	struct script_walk out = {0};
+	struct made_python made;
+
+	made_python_init(&made, versions[0]);
+	*made_python_at(&made, made.frames[MADE_GEN] + layout->frame.is_entry) = 1;
+	check_natives(&made, natives);
+	/* It has to lead to a frame that ends in the one below. */
+	made_python_put(&made, made.frames[MADE_MIDDLE] + layout->frame.previous,
+			made.frames[MADE_GEN]);
+	assert_int_not_equal(walk(&made, &out), SCRIPT_PROVED);
+	script_walk_release(&out);
+	snapshot_release(&made.snapshot);
+}
+
+/* The generator has yielded, for which the evaluation calls `middle`, which calls `inner`. */
+TEST(script_walk, takes_a_generator_that_is_left_while_a_function_profiles_it)
+{
+	const struct cpython_layout *layout = cpython_layout_of(versions[0]);
+	struct script_walk out = {0};
+	struct made_python made;
+
+	made_python_init(&made, versions[0]);
+	*made_python_at(&made, MADE_GENERATOR + layout->generator_state) = 0xff;
+	made_python_put(&made, made.frames[MADE_INNER] + layout->frame.previous,
+			made.frames[MADE_MIDDLE]);
+	made_python_put(&made, made.frames[MADE_MIDDLE] + layout->frame.previous,
+			made.frames[MADE_GEN]);
+	made_python_put(&made, MADE_ANCHOR(3) + layout->frame.cframe_frame, made.frames[MADE_GEN]);
+	made_python_put(&made, made.frames[MADE_GEN] + layout->frame.previous,
+			made.frames[MADE_OUTER]);
+	assert_int_equal(walk(&made, &out), SCRIPT_PROVED);
+	assert_int_equal(out.nr_frames, NR_MADE_FUNCTIONS);
+	assert_int_equal(out.frames[2].code, MADE_CODE(MADE_GEN));
+	assert_int_equal(out.frames[2].native, 3);
+	/* Where it is not the innermost function of its evaluation it has to run. */
+	made_python_put(&made, MADE_ANCHOR(3) + layout->frame.cframe_frame,
+			made.frames[MADE_MIDDLE]);
+	assert_int_not_equal(walk(&made, &out), SCRIPT_PROVED);
+	script_walk_release(&out);
+	snapshot_release(&made.snapshot);
+}
+
 /* A frame that leads to itself, and an entry that leads to one above. */
 TEST(script_walk, ends_in_circles)
 {
