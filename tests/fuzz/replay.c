@@ -2,22 +2,21 @@
 /*
  * The main() of a fuzz target built without libFuzzer: feeds it every file of the
  * directories named, each also damaged in NR_MUTATIONS ways that are the same in every
- * run, and prints TAP. A crash is the failure, and the last line says of what. To
- * search for new inputs, build the target with clang -fsanitize=fuzzer instead of
- * this file.
+ * run, and prints TAP. A crash is the failure, and the last line says of what. MUTATIONS in the
+ * environment is another number of ways. To search for new inputs, build the target with clang
+ * -fsanitize=fuzzer instead of this file.
  */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/index_set.h"
 
-#ifndef NR_MUTATIONS
 #define NR_MUTATIONS 200
-#endif
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes);
 
@@ -49,7 +48,20 @@ static uint64_t next_random(uint64_t *state)
 	return scramble_u64(*state);
 }
 
-/* One to four bytes changed; every fourth time, the end cut off. */
+/* A word of the input in the place of another one: pointers that lead in circles, or elsewhere. */
+static void repeat_word(uint8_t *bytes, size_t nr_bytes, uint64_t *random)
+{
+	uint64_t word;
+	size_t nr_words = nr_bytes / sizeof(word), first = nr_bytes % sizeof(word);
+
+	if (nr_words < 2)
+		return;
+	first = next_random(random) % (first + 1);
+	memcpy(&word, bytes + first + next_random(random) % nr_words * sizeof(word), sizeof(word));
+	memcpy(bytes + first + next_random(random) % nr_words * sizeof(word), &word, sizeof(word));
+}
+
+/* One to four bytes changed; every fourth time, the end cut off; every eighth, words repeated. */
 static void feed_damaged(const struct buf *content, uint64_t number)
 {
 	static const uint8_t odd[] = {0, 1, 0x7f, 0x80, 0xff};
@@ -67,11 +79,13 @@ static void feed_damaged(const struct buf *content, uint64_t number)
 	}
 	if (number % 4 == 0)
 		nr_bytes = next_random(&random) % nr_bytes;
+	else if (number % 8 == 7)
+		repeat_word(damaged, nr_bytes, &random);
 	feed(damaged, nr_bytes);
 	free(damaged);
 }
 
-static void replay(const char *path, int number)
+static void replay(const char *path, int number, uint64_t nr_mutations)
 {
 	struct buf content = {0};
 
@@ -82,13 +96,13 @@ static void replay(const char *path, int number)
 		return;
 	}
 	feed(content.bytes, content.nr_bytes);
-	for (uint64_t i = 0; content.nr_bytes && i < NR_MUTATIONS; i++)
+	for (uint64_t i = 0; content.nr_bytes && i < nr_mutations; i++)
 		feed_damaged(&content, i);
 	printf("ok %d - %s\n", number, path);
 	buf_release(&content);
 }
 
-static int replay_directory(const char *path, int nr_done)
+static int replay_directory(const char *path, int nr_done, uint64_t nr_mutations)
 {
 	DIR *directory = opendir(path);
 	struct dirent *entry;
@@ -99,7 +113,7 @@ static int replay_directory(const char *path, int nr_done)
 		if (entry->d_name[0] == '.')
 			continue;
 		file = xasprintf("%s/%s", path, entry->d_name);
-		replay(file, ++nr_done);
+		replay(file, ++nr_done, nr_mutations);
 		free(file);
 	}
 	if (directory)
@@ -109,10 +123,12 @@ static int replay_directory(const char *path, int nr_done)
 
 int main(int argc, char **argv)
 {
+	const char *wanted = getenv("MUTATIONS");
+	uint64_t nr_mutations = wanted ? strtoull(wanted, NULL, 10) : NR_MUTATIONS;
 	int nr_done = 0;
 
 	for (int i = 1; i < argc; i++)
-		nr_done = replay_directory(argv[i], nr_done);
+		nr_done = replay_directory(argv[i], nr_done, nr_mutations);
 	printf("1..%d\n", nr_done);
 	return nr_done ? 0 : 1;
 }
