@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The functions of Python programs, beside what Python says of itself at the same instruction."""
 
+import collections
 import contextlib
+import ctypes
 import json
 import os
 import random
@@ -13,6 +15,7 @@ import time
 import procfs
 from live import LiveCase
 from profc import profc, record
+from python_scripts import NEEDS, PROGRAMS
 from targets import BUILD, need, pythons
 
 # faulthandler writes what the thread runs when the signal is handled.
@@ -68,11 +71,19 @@ STOPS = 40
 # The witness crashes programs now and then, or says only half, with nobody beside it as well: its
 # words then end in the middle of a stack, and the program is begun again.
 MUTE_SECONDS, MUTE_MOST = 3, 3
+# The outermost function of a program, and of a thread, which from 3.12 on the interpreter's follows.
+END = re.compile(r'(/script\.py", line \d+ in <module>|in _bootstrap|\.\.\.)\n( *File "<shim>".*\n)*\Z')
 # An evaluation may just begin, or end: what is half done is not proved.
 REFUSED = 2
+# Stops of each interpreter, in all programs together: `SCRIPT_STOPS=1000` is for a whole run.
+STOPS_OF_ALL = int(os.environ.get("SCRIPT_STOPS", "50"))
+# Of these, 1 % may be refused.
+REFUSED_PART = 0.01
+# From 3.12 on the witness crashes programs after some hundred signals, with nobody beside it.
+SIGNALS = 100
 
 
-class Scripts(LiveCase):
+class Stopped(LiveCase):
     def setUp(self):
         super().setUp()
         self.reader = os.path.join(BUILD, "tests", "oracle", "script_stack")
@@ -92,33 +103,42 @@ class Scripts(LiveCase):
 
     def stop(self, pid):
         os.kill(pid, signal.SIGSTOP)
-        self.eventually(lambda: procfs.state(pid, pid) == "T", "a stop")
+        self.eventually(lambda: all(procfs.state(pid, tid) in "TZ" for tid in procfs.threads(pid)),
+                        "a stop")
 
-    def seen(self, pid):
-        done = subprocess.run([self.reader, str(pid), str(pid)], check=True, text=True,
+    def seen(self, pid, tid):
+        done = subprocess.run([self.reader, str(pid), str(tid)], check=True, text=True,
                               capture_output=True)
         return done.stdout.splitlines()
 
-    def witnessed(self, pid, said):
+    def witnessed(self, pid, tid, said):
         """
         The signal is handled before the thread executes any other instruction. None: the witness
         did not say all.
         """
         before = os.path.getsize(said)
-        os.kill(pid, signal.SIGUSR2)
+        ctypes.CDLL(None).tgkill(pid, tid, signal.SIGUSR2)
         os.kill(pid, signal.SIGCONT)
         text, until = "", time.monotonic() + MUTE_SECONDS
-        while not text.endswith(("in <module>\n", "...\n")):
+        while not END.search(text):
             if time.monotonic() > until:
                 return None
             time.sleep(0.001)
             with open(said, encoding="utf-8") as file:
                 file.seek(before)
                 text = file.read()
-        # The first instruction of a generator has no line.
-        return [f"{name} {path}:{line if line != '???' else 0}"
-                for path, line, name in SAID.findall(text)]
+        return text
 
+    def assert_agrees(self, seen, text):
+        # The first instruction of a generator has no line.
+        lines = [f"{name} {path}:{line if line != '???' else 0}"
+                 for path, line, name in SAID.findall(text) if path != "<shim>"]
+        seen = [line.encode("ascii", "backslashreplace").decode() for line in seen]
+        is_cut = len(SAID.findall(text)) >= WITNESSED
+        self.assertEqual(seen[: len(lines)] if is_cut else seen, lines)
+
+
+class Scripts(Stopped):
     def check(self, script, older=None):
         self.check_with(need("/usr/bin/python3.11"), script)
         for python in pythons("3.8", "3.9", "3.10"):
@@ -131,8 +151,8 @@ class Scripts(LiveCase):
         for _ in range(STOPS):
             time.sleep(random.uniform(0.001, 0.01))
             self.stop(process.pid)
-            seen = self.seen(process.pid)
-            witnessed = self.witnessed(process.pid, said)
+            seen = self.seen(process.pid, process.pid)
+            witnessed = self.witnessed(process.pid, process.pid, said)
             if witnessed is None:
                 nr_mute += 1
                 process.kill()
@@ -141,7 +161,7 @@ class Scripts(LiveCase):
             if seen and seen[0].startswith("#"):
                 nr_refused += 1
                 continue
-            self.assertEqual(seen[:WITNESSED], witnessed[:WITNESSED])
+            self.assert_agrees(seen, witnessed)
         self.assertLessEqual(nr_refused, REFUSED)
         self.assertLessEqual(nr_mute, MUTE_MOST)
 
@@ -153,6 +173,64 @@ class Scripts(LiveCase):
 
     def test_recursion(self):
         self.check(DEEP, DEEP.replace("900", "200").replace("300)", "100)"))
+
+
+class Programs(Stopped):
+    """A thread of each program in turn, some hundred times in a whole run."""
+
+    def has_module(self, python, module):
+        return module is None or subprocess.run(
+            [python, "-c", f"import {module}"], capture_output=True, check=False).returncode == 0
+
+    def stop_program(self, python, name, stops, counts):
+        process, said = self.run_script(python, PROGRAMS[name])
+        nr_signals = 0
+        for _ in range(stops):
+            if nr_signals == SIGNALS or process.poll() is not None:
+                process.kill()
+                process, said = self.run_script(python, PROGRAMS[name])
+                nr_signals = 0
+            time.sleep(random.uniform(0.001, 0.01))
+            self.stop(process.pid)
+            if process.poll() is not None:
+                counts["mute"] += 1
+                continue
+            tid = random.choice(procfs.threads(process.pid))
+            seen = self.seen(process.pid, tid)
+            said_then = self.witnessed(process.pid, tid, said)
+            nr_signals += 1
+            if said_then is None:
+                counts["mute"] += 1
+                process.kill()
+                process.wait()
+            elif seen and seen[0].startswith("#"):
+                counts["refused"] += 1
+                counts[f"refused: {name}: {seen[0]}"] += 1
+            else:
+                with self.subTest(python=python, program=name):
+                    self.assert_agrees(seen, said_then)
+                    counts["equal"] += 1
+                    counts["functions"] += len(seen)
+        process.kill()
+
+    def check(self, python):
+        names = [name for name in PROGRAMS if self.has_module(python, NEEDS.get(name))]
+        counts = collections.Counter()
+        for i, name in enumerate(names):
+            stops = STOPS_OF_ALL * (i + 1) // len(names) - STOPS_OF_ALL * i // len(names)
+            self.stop_program(python, name, stops, counts)
+        print(f"# {python}, {len(names)} programs: {dict(counts)}", flush=True)
+        self.assertLessEqual(counts["refused"], max(REFUSED, REFUSED_PART * STOPS_OF_ALL))
+        self.assertLessEqual(counts["mute"], max(MUTE_MOST, REFUSED_PART * STOPS_OF_ALL))
+        self.assertGreater(counts["equal"], STOPS_OF_ALL // 2)
+
+    def test_threads_are_where_python_says(self):
+        self.check(need("/usr/bin/python3.11"))
+
+    def test_threads_of_later_versions_are_where_python_says(self):
+        for python in pythons("3.12", "3.13"):
+            with self.subTest(python):
+                self.check(python)
 
 
 # Each text makes other code, which dies with it, and the next one stands where it was. The program
