@@ -3,6 +3,7 @@
 #include "snapshot/snapshot.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,6 +112,7 @@ void snapshot_set_kernel_stack(struct snapshot *snapshot, const char *text, size
 void snapshot_drop_regions(struct snapshot *snapshot)
 {
 	snapshot->nr_regions = 0;
+	snapshot->nr_late = 0;
 	snapshot->nr_bytes = 0;
 	snapshot->is_withheld = false;
 }
@@ -140,6 +142,22 @@ static struct stack_region *region_to_extend(struct snapshot *snapshot, uint64_t
 	return last->kind == kind && last->start + last->nr_bytes == start ? last : NULL;
 }
 
+#define NOT_IN_ORDER UINT_MAX
+
+/* The last region is to be copied after the stop. */
+static void note_late(struct snapshot *snapshot)
+{
+	unsigned int i = snapshot->nr_regions - 1;
+	const struct stack_region *region = &snapshot->regions[i];
+
+	if (!snapshot->nr_late)
+		snapshot->first_late = i;
+	else if (i != snapshot->first_late + snapshot->nr_late ||
+		 region->start < region[-1].start + region[-1].nr_bytes)
+		snapshot->first_late = NOT_IN_ORDER;
+	snapshot->nr_late++;
+}
+
 static uint8_t *add_region(struct snapshot *snapshot, uint64_t start, size_t nr_bytes,
 			   enum region_kind kind)
 {
@@ -154,6 +172,8 @@ static uint8_t *add_region(struct snapshot *snapshot, uint64_t start, size_t nr_
 		region = &snapshot->regions[snapshot->nr_regions++];
 		*region = (struct stack_region){
 			.start = start, .offset = (uint32_t)snapshot->nr_bytes, .kind = kind};
+		if (kind > REGION_WANTED)
+			note_late(snapshot);
 	}
 	/* One more, so that there is an array to point into even for an empty region. */
 	ARRAY_RESERVE(snapshot->bytes, snapshot->nr_bytes + nr_bytes + 1, snapshot->cap_bytes);
@@ -192,8 +212,10 @@ void snapshot_trim_region(struct snapshot *snapshot, size_t unread_bytes)
 	assert(unread_bytes <= last->nr_bytes);
 	last->nr_bytes -= (uint32_t)unread_bytes;
 	snapshot->nr_bytes -= unread_bytes;
-	if (!last->nr_bytes)
-		snapshot->nr_regions--;
+	if (last->nr_bytes)
+		return;
+	snapshot->nr_late -= last->kind > REGION_WANTED;
+	snapshot->nr_regions--;
 }
 
 static bool has_range(const struct stack_region *region, uint64_t address, size_t nr_bytes)
@@ -254,11 +276,36 @@ bool snapshot_read_late(const struct snapshot *snapshot, uint64_t address, void 
 	return false;
 }
 
+/* The only one of those in order that may have the address. */
+static const struct stack_region *late_at(const struct snapshot *snapshot, uint64_t address)
+{
+	unsigned int low = snapshot->first_late, high = low + snapshot->nr_late;
+
+	while (high - low > 1) {
+		unsigned int middle = low + (high - low) / 2;
+
+		if (snapshot->regions[middle].start <= address)
+			low = middle;
+		else
+			high = middle;
+	}
+	return &snapshot->regions[low];
+}
+
+static bool is_late(const struct stack_region *region, uint64_t address, size_t nr_bytes)
+{
+	return region->kind > REGION_WANTED && has_range(region, address, nr_bytes);
+}
+
+/* It is asked of each object in the stop, of which some dozens are copied later. */
 bool snapshot_is_late(const struct snapshot *snapshot, uint64_t address, size_t nr_bytes)
 {
+	if (!snapshot->nr_late)
+		return false;
+	if (snapshot->first_late != NOT_IN_ORDER)
+		return is_late(late_at(snapshot, address), address, nr_bytes);
 	for (unsigned int i = 0; i < snapshot->nr_regions; i++) {
-		if (snapshot->regions[i].kind > REGION_WANTED &&
-		    has_range(&snapshot->regions[i], address, nr_bytes))
+		if (is_late(&snapshot->regions[i], address, nr_bytes))
 			return true;
 	}
 	return false;

@@ -100,6 +100,9 @@ struct snapshot {
 	/* Of a sleeping thread, as the kernel shows it: where it sleeps in the kernel. Owned. */
 	char *kernel_stack;
 	size_t nr_kernel_bytes, cap_kernel_bytes;
+	/* Those to be copied after the stop: how many, and the first, if the others follow in
+	 * order. */
+	unsigned int nr_late, first_late;
 	unsigned int nr_regions;
 	struct stack_region regions[SNAPSHOT_REGIONS_MAX]; /* the stack in use comes first */
 };

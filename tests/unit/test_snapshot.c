@@ -96,6 +96,42 @@ TEST(snapshot, other_memory_is_no_stack)
 	snapshot_release(&snapshot);
 }
 
+/* Each has 16 bytes of 64; in between are others, of the stop. */
+static void check_late(const struct snapshot *snapshot, uint64_t nr)
+{
+	for (uint64_t i = 1; i <= nr; i++) {
+		assert_true(snapshot_is_late(snapshot, 0x1000 + 64 * i, 16));
+		assert_true(snapshot_is_late(snapshot, 0x1000 + 64 * i + 8, 8));
+		assert_false(snapshot_is_late(snapshot, 0x1000 + 64 * i, 17));
+		assert_false(snapshot_is_late(snapshot, 0x1000 + 64 * i - 1, 8));
+		assert_false(snapshot_is_late(snapshot, 0x1000 + 64 * i + 32, 8));
+	}
+	assert_false(snapshot_is_late(snapshot, 0x1000, 8));
+	assert_false(snapshot_is_late(snapshot, UINT64_MAX, 8));
+}
+
+TEST(snapshot, knows_what_is_to_be_copied_after_the_stop)
+{
+	struct snapshot snapshot = {0};
+
+	snapshot_clear(&snapshot);
+	assert_false(snapshot_is_late(&snapshot, 0, 1));
+	add(&snapshot, 0x1000, "abcdefgh");
+	for (uint64_t i = 1; i <= 20; i++) {
+		snapshot_add_due(&snapshot, 0x1000 + 64 * i, 16);
+		check_late(&snapshot, i);
+	}
+	/* Others after that, and one that comes before. */
+	snapshot_add_wanted(&snapshot, 0x1000 + 64 + 32, 8);
+	check_late(&snapshot, 20);
+	snapshot_add_due(&snapshot, 0x1000 + 64 * 22, 16);
+	snapshot_add_due(&snapshot, 0x1000 + 64 * 21, 16);
+	check_late(&snapshot, 22);
+	snapshot_drop_regions(&snapshot);
+	assert_false(snapshot_is_late(&snapshot, 0x1000 + 64, 16));
+	snapshot_release(&snapshot);
+}
+
 TEST(snapshot, wanted_memory_is_bounded)
 {
 	struct wanted_memory wanted = {.nr = 0};
