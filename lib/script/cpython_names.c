@@ -52,6 +52,9 @@ struct known_function {
  * while some are replaced, none is steady.
  */
 #define CALM_NS (2 * NS_PER_SEC)
+/* So many walks that have seen none replaced are as good, if these were over some time. */
+#define CALM_WALKS    100
+#define CALM_WALKS_NS (NS_PER_SEC / 2)
 
 /* A function, and the pieces that have its texts. */
 struct marked {
@@ -157,10 +160,17 @@ static bool is_same(const struct known_function *function, const struct cpython_
 
 /* --- what has replaced it --- */
 
+static bool is_calm(const struct cpython_names *names)
+{
+	uint64_t calm_ns = names->latest_ns - names->replaced_ns;
+
+	return calm_ns >= CALM_NS ||
+	       (!names->has_replaced && calm_ns >= CALM_WALKS_NS && names->nr_calls >= CALM_WALKS);
+}
+
 static bool is_steady(const struct cpython_names *names, const struct known_function *function)
 {
-	return names->latest_ns - names->replaced_ns >= CALM_NS &&
-	       function->nr_seen >= STEADY_SEEN &&
+	return is_calm(names) && function->nr_seen >= STEADY_SEEN &&
 	       function->until_ns - function->since_ns >= STEADY_NS;
 }
 

@@ -42,6 +42,9 @@ struct steadiness {
 #define STEADY_SEEN 4
 /* While some are replaced, none is steady. */
 #define CALM_NS (2 * NS_PER_SEC)
+/* So many walks that have seen none replaced are as good, if these were over some time. */
+#define CALM_WALKS    100
+#define CALM_WALKS_NS (NS_PER_SEC / 2)
 
 struct known_statement {
 	struct statement is;
@@ -155,10 +158,17 @@ static void note_seen(const struct perl_names *names, struct steadiness *steadin
 	steadiness->nr_seen += steadiness->nr_seen < STEADY_SEEN;
 }
 
+static bool is_calm(const struct perl_names *names)
+{
+	uint64_t calm_ns = names->latest_ns - names->replaced_ns;
+
+	return calm_ns >= CALM_NS ||
+	       (!names->has_replaced && calm_ns >= CALM_WALKS_NS && names->nr_calls >= CALM_WALKS);
+}
+
 static bool is_steady(const struct perl_names *names, const struct steadiness *steadiness)
 {
-	return names->latest_ns - names->replaced_ns >= CALM_NS &&
-	       steadiness->nr_seen >= STEADY_SEEN &&
+	return is_calm(names) && steadiness->nr_seen >= STEADY_SEEN &&
 	       steadiness->until_ns - steadiness->since_ns >= STEADY_NS;
 }
 

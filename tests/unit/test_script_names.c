@@ -285,6 +285,17 @@ static void make_steady(struct fixture *fixture)
 	assert_true(is_steady(fixture));
 }
 
+/* A hundred walks that have seen none replaced say as much as a long time. */
+TEST_WITH(struct fixture *fixture, script_names, become_steady_after_many_walks)
+{
+	for (uint64_t i = 0; i < 100; i++) {
+		assert_false(is_steady(fixture));
+		copy_at(fixture, 1 + 6 * i, REGION_WANTED);
+		place_at(fixture, 0);
+	}
+	assert_true(is_steady(fixture));
+}
+
 TEST_WITH(struct fixture *fixture, script_names, become_steady_and_need_no_copy_of_the_stop)
 {
 	make_steady(fixture);

@@ -446,6 +446,31 @@ TEST(script_perl, an_object_that_is_none_has_no_name)
 	end_places(&fixture);
 }
 
+/* A hundred walks that have seen none replaced say as much as a long time. */
+TEST(script_perl, objects_are_steady_after_many_walks)
+{
+	struct place_fixture fixture;
+	const uint64_t sub = at_of(made.heads[0]);
+
+	begin_places(&fixture);
+	made_perl_begin(&made);
+	push_sub(&made, 0, 1, false);
+	NATIVES(&made, OTHER, PERL_RUNOPS, PERL_RUN, OTHER);
+	for (uint64_t i = 0; i < 100; i++) {
+		assert_false(perl_names_is_steady(fixture.names, sub, 24));
+		made.snapshot.time_ns = i * 6 * NS_PER_MS;
+		places_of(&fixture);
+	}
+	assert_true(perl_names_is_steady(fixture.names, sub, 24));
+	put_int(made.statements[4], 60, 5000);
+	for (uint64_t i = 100; i < 220; i++) {
+		made.snapshot.time_ns = i * 6 * NS_PER_MS;
+		places_of(&fixture);
+		assert_false(perl_names_is_steady(fixture.names, sub, 24));
+	}
+	end_places(&fixture);
+}
+
 TEST(script_perl, objects_are_steady_after_some_time)
 {
 	struct place_fixture fixture;
