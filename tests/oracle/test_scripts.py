@@ -79,8 +79,10 @@ REFUSED = 2
 STOPS_OF_ALL = int(os.environ.get("SCRIPT_STOPS", "50"))
 # Of these, 1 % may be refused.
 REFUSED_PART = 0.01
-# From 3.12 on the witness crashes programs after some hundred signals, with nobody beside it.
+# From 3.12 on the witness crashes programs after some hundred signals, with nobody beside it; in 3.13
+# those that destroy generators after a few.
 SIGNALS = 100
+MUTE_PART, MUTE_PART_LATER = 0.01, 0.2
 
 
 class Stopped(LiveCase):
@@ -195,6 +197,7 @@ class Programs(Stopped):
             self.stop(process.pid)
             if process.poll() is not None:
                 counts["mute"] += 1
+                counts[f"mute: {name}"] += 1
                 continue
             tid = random.choice(procfs.threads(process.pid))
             seen = self.seen(process.pid, tid)
@@ -202,6 +205,7 @@ class Programs(Stopped):
             nr_signals += 1
             if said_then is None:
                 counts["mute"] += 1
+                counts[f"mute: {name}"] += 1
                 process.kill()
                 process.wait()
             elif seen and seen[0].startswith("#"):
@@ -214,7 +218,7 @@ class Programs(Stopped):
                     counts["functions"] += len(seen)
         process.kill()
 
-    def check(self, python):
+    def check(self, python, mute_part=MUTE_PART):
         names = [name for name in PROGRAMS if self.has_module(python, NEEDS.get(name))]
         counts = collections.Counter()
         for i, name in enumerate(names):
@@ -222,7 +226,7 @@ class Programs(Stopped):
             self.stop_program(python, name, stops, counts)
         print(f"# {python}, {len(names)} programs: {dict(counts)}", flush=True)
         self.assertLessEqual(counts["refused"], max(REFUSED, REFUSED_PART * STOPS_OF_ALL))
-        self.assertLessEqual(counts["mute"], max(MUTE_MOST, REFUSED_PART * STOPS_OF_ALL))
+        self.assertLessEqual(counts["mute"], max(MUTE_MOST, mute_part * STOPS_OF_ALL))
         self.assertGreater(counts["equal"], STOPS_OF_ALL // 2)
 
     def test_threads_are_where_python_says(self):
@@ -231,7 +235,7 @@ class Programs(Stopped):
     def test_threads_of_later_versions_are_where_python_says(self):
         for python in pythons("3.12", "3.13"):
             with self.subTest(python):
-                self.check(python)
+                self.check(python, MUTE_PART_LATER)
 
 
 # Each text makes other code, which dies with it, and the next one stands where it was. The program
