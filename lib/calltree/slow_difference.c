@@ -6,9 +6,11 @@
 
 #include "base/alloc.h"
 #include "base/minmax.h"
+#include "calltree/blame.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/student.h"
+#include "calltree/tally.h"
 #include "calltree/wait_function.h"
 #include "profile/slow_calls.h"
 
@@ -16,14 +18,16 @@
 struct part {
 	enum slow_side side;
 	enum slow_kind kind;
-	uint32_t label, wait;
+	uint32_t label;
+	struct waited waited;
 	uint64_t call; /* its number within the side */
 	double ns;
 };
 
 struct gathering {
 	const struct selection *selection;
-	uint32_t *wait_functions; /* owned, as all here; by stack */
+	const struct waited_objects *objects; /* borrowed, as the selection */
+	uint32_t *wait_functions;	      /* owned, as all that follow; by stack */
 	/* By thread: the call of others that it was last seen in, and when it was first. */
 	uint64_t *call_of, *began_ns;
 	uint64_t nr_others;
@@ -66,12 +70,27 @@ static double cpu_ns(const struct sample *sample)
 	return (double)(sample->recorded_cpu_ns ? sample->recorded_cpu_ns : sample->cpu_ns);
 }
 
+static const struct waited no_object = {.kind = WAITED_CALL, .number = UINT32_MAX};
+
+/* Waits for one object belong together: also with different owners, and in different calls. */
+static struct waited object_of(const struct gathering *gathering, const struct sample *sample)
+{
+	const struct observation observation = {.sample = *sample, .weight = sample->blocked_ns};
+	struct waited waited;
+
+	if (!sample->wait)
+		return no_object;
+	waited = waited_of(gathering->objects, &observation);
+	return waited.kind == WAITED_CALL ? no_object : waited;
+}
+
 static void add_sample(struct gathering *gathering, const struct sample *sample, size_t slow_call)
 {
 	const struct expansion *expansion = gathering->selection->expansion;
 	bool is_slow = slow_call != SLOW_CALL_NONE;
 	struct part part = {.side = is_slow ? SLOW_CALLS : OTHER_CALLS,
-			    .call = is_slow ? slow_call : call_of_other(gathering, sample)};
+			    .call = is_slow ? slow_call : call_of_other(gathering, sample),
+			    .waited = no_object};
 
 	part.kind = SLOW_ON_CPU;
 	part.label = leaf_label(expansion, sample);
@@ -79,12 +98,12 @@ static void add_sample(struct gathering *gathering, const struct sample *sample,
 	add_part(gathering, &part);
 	part.kind = SLOW_BLOCKED;
 	part.label = gathering->wait_functions[sample->stack.v];
-	part.wait = sample->wait;
+	part.waited = object_of(gathering, sample);
 	part.ns = (double)sample->blocked_ns;
 	add_part(gathering, &part);
 	part.kind = SLOW_FOR_CPU;
 	part.label = LABEL_OF_NONE;
-	part.wait = 0;
+	part.waited = no_object;
 	part.ns = (double)sample->runq_ns;
 	add_part(gathering, &part);
 }
@@ -111,6 +130,11 @@ static int compare(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
+static int compare_waited(const struct waited *a, const struct waited *b)
+{
+	return a->kind != b->kind ? compare(a->kind, b->kind) : compare(a->number, b->number);
+}
+
 /* By row, then by call. */
 static int compare_parts(const void *left, const void *right)
 {
@@ -118,7 +142,7 @@ static int compare_parts(const void *left, const void *right)
 	int order = compare(a->kind, b->kind);
 
 	order = order ? order : compare(a->label, b->label);
-	order = order ? order : compare(a->wait, b->wait);
+	order = order ? order : compare_waited(&a->waited, &b->waited);
 	order = order ? order : compare(a->side, b->side);
 	return order ? order : compare(a->call, b->call);
 }
@@ -225,12 +249,12 @@ static void add_rows(struct slow_difference *difference, struct gathering *gathe
 		struct slow_row row = {.kind = parts[first].kind,
 				       .is_total = are_totals,
 				       .label = are_totals ? LABEL_OF_NONE : parts[first].label,
-				       .wait = are_totals ? 0 : parts[first].wait};
+				       .waited = are_totals ? no_object : parts[first].waited};
 		size_t end = first;
 
 		while (end < gathering->nr && parts[end].kind == row.kind &&
-		       (are_totals ||
-			(parts[end].label == row.label && parts[end].wait == row.wait)))
+		       (are_totals || (parts[end].label == row.label &&
+				       compare_waited(&parts[end].waited, &row.waited) == 0)))
 			end++;
 		sum_row(parts, first, end, sides, sums);
 		for (int i = 0; i < SLOW_SIDES; i++)
@@ -270,7 +294,7 @@ static int compare_rows(const void *left, const void *right, void *context)
 	if (more_ns(a) != more_ns(b))
 		return more_ns(a) < more_ns(b) ? 1 : -1;
 	return compare(a->label, b->label) ? compare(a->label, b->label)
-					   : compare(a->wait, b->wait);
+					   : compare_waited(&a->waited, &b->waited);
 }
 
 static void sort_rows(struct slow_difference *difference)
@@ -300,10 +324,12 @@ static void sum_lengths(struct slow_difference *difference)
 struct slow_difference *slow_difference_new(const struct selection *selection)
 {
 	struct slow_difference *difference = xcalloc(1, sizeof(*difference));
-	struct gathering gathering = {.selection = selection};
+	struct gathering gathering = {.selection = selection, .objects = &difference->objects};
 	struct side sides[SLOW_SIDES];
 
 	difference->selection = selection;
+	difference->objects.locks = blame_new(selection->expansion, true);
+	difference->objects.descriptors = blame_new(selection->expansion, false);
 	sum_lengths(difference);
 	gather(&gathering);
 	sum_side(&sides[SLOW_CALLS], &gathering, SLOW_CALLS, selection->slow.calls->nr_known);
@@ -329,6 +355,8 @@ void slow_difference_free(struct slow_difference *difference)
 {
 	if (!difference)
 		return;
+	blame_free(difference->objects.locks);
+	blame_free(difference->objects.descriptors);
 	free(difference->rows);
 	free(difference);
 }

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "calltree/waited.h"
+
 struct selection;
 
 /* Where the time of a call goes. */
@@ -23,9 +25,9 @@ struct slow_share {
 
 struct slow_row {
 	enum slow_kind kind;
-	bool is_total;	/* of its kind: no label */
-	uint32_t label; /* the function on the CPU, or that waits; or LABEL_OF_NONE */
-	uint32_t wait;	/* as in struct sample: what it waits for; 0: not known, or not blocked */
+	bool is_total;	      /* of its kind: no label */
+	uint32_t label;	      /* the function on the CPU, or that waits; or LABEL_OF_NONE */
+	struct waited waited; /* WAITED_CALL: the object is not known, or it was not blocked */
 	struct slow_share shares[SLOW_SIDES];
 	bool is_sure; /* the shares differ */
 };
@@ -40,6 +42,7 @@ struct slow_sums {
 struct slow_difference {
 	const struct selection *selection; /* borrowed */
 	struct slow_sums sums[SLOW_SIDES];
+	struct waited_objects objects; /* owned */
 	/*
 	 * Owned: a total of each kind before the rows of the kind; the kinds, and the rows of each,
 	 * by how much more time a slow call spends there, the most first.

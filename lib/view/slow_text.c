@@ -8,7 +8,6 @@
 #include "base/json.h"
 #include "base/minmax.h"
 #include "base/sink.h"
-#include "calltree/blame.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/slow_difference.h"
@@ -43,14 +42,17 @@ static void append_function(struct buf *out, const struct slow_difference *diffe
 		label_append_name(out, expansion_of(difference), row->label, style);
 }
 
+static bool has_object(const struct slow_row *row)
+{
+	return row->waited.kind != WAITED_CALL;
+}
+
 static void append_object(struct buf *out, const struct slow_difference *difference,
 			  const struct slow_row *row)
 {
-	const struct expansion *expansion = expansion_of(difference);
-
-	if (row->wait)
-		blame_append_wait(out, expansion,
-				  &profile_waits(expansion->profile)->rows[row->wait - 1]);
+	if (has_object(row))
+		waited_append(out, &difference->objects, expansion_of(difference)->profile,
+			      &row->waited);
 }
 
 static void append_what(struct buf *out, const struct slow_difference *difference,
@@ -62,10 +64,10 @@ static void append_what(struct buf *out, const struct slow_difference *differenc
 	}
 	buf_append_str(out, "  ");
 	append_object(out, difference, row);
-	if (row->wait && row->label != LABEL_OF_NONE)
+	if (has_object(row) && row->label != LABEL_OF_NONE)
 		buf_append_str(out, " in ");
 	append_function(out, difference, row, style);
-	if (!row->wait && row->label == LABEL_OF_NONE)
+	if (!has_object(row) && row->label == LABEL_OF_NONE)
 		buf_append_str(out, "[unknown]");
 }
 

@@ -180,3 +180,57 @@ TEST(slow, has_shares_by_calls)
 	expansion_free(expansion);
 	profile_free(profile);
 }
+
+/* In the second slow call the thread was blocked by a lock, for so long up to then. */
+static void blocked_by(struct made *made, struct thread_id owner, uint64_t at_ms, uint64_t ms)
+{
+	struct profile *profile = made->profile;
+	const struct profile_wait row = {.kind = WAIT_MUTEX,
+					 .number = 0x4040,
+					 .place = WAIT_NO_PLACE,
+					 .name = profile_intern(profile, "[heap]"),
+					 .peer = profile_intern(profile, ""),
+					 .owner = owner};
+	struct sample *sample = made_sample(made, "main;handle;get", 0);
+
+	sample->kind = SAMPLE_BLOCKED;
+	sample->wait = profile_waits_intern(profile_waits(profile), &row);
+	sample->time_ns = at_ms * MS;
+	sample->blocked_ns = ms * MS;
+}
+
+TEST(slow, has_a_lock_of_several_owners_once)
+{
+	struct made made = made_up();
+	struct profile *profile = made.profile;
+	struct thread_id main_thread = made.thread;
+	struct thread_id first = made_thread(&made, 100, 101, "first");
+	struct thread_id second = made_thread(&made, 100, 102, "second");
+	struct expansion *expansion;
+	struct selection *selection;
+	struct slow_difference *difference;
+	size_t nr_blocked = 0;
+
+	made.thread = main_thread;
+	blocked_by(&made, first, 215, 5);
+	blocked_by(&made, second, 219, 4);
+	blocked_by(&made, THREAD_NONE, 220, 1);
+	made_end(&made);
+	expansion = expansion_new(profile, false);
+	selection = select_calls(expansion, "handle>10ms", FILTER_ALL_CALLS);
+	difference = slow_difference_new(selection);
+	for (size_t i = 0; i < difference->nr; i++) {
+		const struct slow_row *row = &difference->rows[i];
+
+		if (row->kind != SLOW_BLOCKED || row->is_total)
+			continue;
+		assert_int_equal(row->waited.kind, WAITED_LOCK);
+		assert_true(fabs(row->shares[SLOW_CALLS].share - 10.0 / 39) < 1e-9);
+		nr_blocked++;
+	}
+	assert_int_equal(nr_blocked, 1);
+	slow_difference_free(difference);
+	selection_free(selection);
+	expansion_free(expansion);
+	profile_free(profile);
+}
