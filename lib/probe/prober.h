@@ -176,9 +176,11 @@ void prober_add_moments(struct prober *prober, struct profile *profile, uint64_t
 
 /*
  * Bring the rows of the profile up to date: counts, refusals and counters, of processes and modules
- * that it has. By the thread that owns the profile. `start_ns` is its time 0.
+ * that it has. By the thread that owns the profile. `start_ns` is its time 0. `is_last`: the
+ * recording is over, so that nothing can be added later.
  */
-void prober_publish(struct prober *prober, struct profile *profile, uint64_t start_ns);
+void prober_publish(struct prober *prober, struct profile *profile, uint64_t start_ns,
+		    bool is_last);
 
 /*
  * Remove all probes, also from processes that the recording does not know. The counts stay known.

@@ -30,6 +30,7 @@ struct publishing {
 	struct prober *prober;
 	struct profile *profile;
 	uint64_t start_ns, now_ns;
+	bool is_last;
 };
 
 /* The latest, as a file may have been replaced under its path and inode. */
@@ -231,6 +232,7 @@ static void publish_span(struct publishing *publishing, const struct probed_proc
 		.to_ns = to_ns - min_u64(to_ns, publishing->start_ns),
 		.is_counting = publishing->prober->counting.calls,
 		.is_gone = process->is_gone,
+		.is_last = publishing->is_last,
 	};
 
 	if (!place)
@@ -517,12 +519,13 @@ static void publish_time_off(const struct prober_sums *sums, const struct publis
 		profile_set_counter(publishing->profile, "memory_off_ns", off_ns);
 }
 
-void prober_publish(struct prober *prober, struct profile *profile, uint64_t start_ns)
+void prober_publish(struct prober *prober, struct profile *profile, uint64_t start_ns, bool is_last)
 {
 	struct publishing publishing = {.prober = prober,
 					.profile = profile,
 					.start_ns = start_ns,
-					.now_ns = clock_monotonic_ns()};
+					.now_ns = clock_monotonic_ns(),
+					.is_last = is_last};
 	struct shortfall shortfall = {0};
 
 	read_memories(&publishing);

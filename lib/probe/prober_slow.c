@@ -2,6 +2,7 @@
 /* Which timed calls are slow, and those as rows of a profile. */
 #include <stdatomic.h>
 
+#include "base/clock.h"
 #include "base/minmax.h"
 #include "inject/installation.h"
 #include "probe/probed_process_priv.h"
@@ -17,6 +18,8 @@
 #define SLOW_PER_S 2000
 /* In a profile. */
 #define SLOW_ROWS_MAX 2000000
+/* A new thread is met by a tick, some time after it has begun: until then its calls can wait. */
+#define NEW_THREAD_NS (100 * NS_PER_MS)
 /* A limit in cycles is lower by this, as the speed of the clock is not known exactly. */
 #define LEAST_MARGIN 0.999
 
@@ -131,6 +134,18 @@ static bool add(struct pass *pass, const struct patch_slow_call *call)
 	return true;
 }
 
+/* Is it of a thread that the profile may have in a moment? */
+static bool is_too_early(struct pass *pass, const struct patch_slow_call *call)
+{
+	const struct timed_calls_told *told = pass->told;
+	uint64_t room = PATCH_SLOW_CALLS / 2 + pass->timed->slow.next;
+
+	return !told->is_gone && !told->is_last &&
+	       span_time_ns(pass->scale, call->begin) + NEW_THREAD_NS > told->to_ns &&
+	       atomic_load_explicit(word(&pass->shared->nr), memory_order_acquire) < room &&
+	       thread_of(pass, call->tid) == UINT32_MAX;
+}
+
 enum found { FOUND, FOUND_LATER, FOUND_NEVER };
 
 /* Copies a record, unless it is not written yet, or another one is over it. */
@@ -152,7 +167,7 @@ static enum found take(struct pass *pass, struct patch_slow_call *call)
 	    atomic_load_explicit(word(&pass->shared->nr), memory_order_acquire) >=
 		    number + PATCH_SLOW_CALLS)
 		return FOUND_NEVER;
-	return FOUND;
+	return is_too_early(pass, call) ? FOUND_LATER : FOUND;
 }
 
 void slow_calls_tell(struct timed_calls *timed, const struct installation *installation,

@@ -61,6 +61,7 @@ struct timed_calls_told {
 	uint64_t start_ns;		 /* CLOCK_MONOTONIC: time 0 of the profile */
 	uint64_t to_ns;			 /* now, in the profile */
 	bool is_counting, is_gone;	 /* is_gone: the process has ended */
+	bool is_last;			 /* the recording is over: nothing can be told later */
 };
 
 /*

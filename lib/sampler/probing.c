@@ -149,5 +149,6 @@ void probing_add_rows(void *context, struct profile *profile)
 {
 	const struct sampler *sampler = context;
 
-	prober_publish(sampler->options.prober, profile, sampler->session->start_ns);
+	prober_publish(sampler->options.prober, profile, sampler->session->start_ns,
+		       atomic_load(&sampler->session->is_over));
 }
