@@ -5,12 +5,13 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/index_set.h"
 #include "base/minmax.h"
 #include "calltree/blame.h"
-#include "calltree/child_ends.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
+#include "calltree/relatives.h"
 #include "calltree/wait_function.h"
 #include "profile/courses.h"
 #include "profile/profile.h"
@@ -18,8 +19,12 @@
 
 /* The most links at one moment: two threads may wait for each other. */
 #define LINKS_MAX 16
+/* A parent may notice the end of its child before profc does, by at most this time. */
+#define LATE_END_NS (20 * NS_PER_MS)
+/* A sleep of more samples is taken for the end of its first ones. */
+#define STRETCHES_ASKED 256
 
-#define NONE UINT32_MAX
+#define NONE RELATIVE_NONE
 
 struct walk {
 	struct chain *chain;
@@ -27,8 +32,7 @@ struct walk {
 	struct courses *courses;
 	struct index_set rows;
 	uint32_t *wait_functions; /* by stack */
-	uint32_t *leaders;	  /* by process: its main thread, or NONE */
-	struct child_ends ends;
+	struct relatives relatives;
 };
 
 /* --- rows --- */
@@ -138,41 +142,74 @@ static const struct stretch *stretch_before(const struct walk *walk, uint32_t th
 	return from > first ? &courses->rows[from - 1] : NULL;
 }
 
+static bool is_sleep(const struct walk *walk, const struct stretch *stretch)
+{
+	return stretch->on_cpu <= 0 &&
+	       walk->profile->samples[stretch->sample].kind == SAMPLE_BLOCKED;
+}
+
+/* The last stretch of a sleep, which goes on from sample to sample. */
+static const struct stretch *end_of_sleep(const struct walk *walk, uint32_t thread,
+					  const struct stretch *stretch)
+{
+	const struct sample *samples = walk->profile->samples;
+	const struct stretch *end = &walk->courses->rows[walk->courses->firsts[thread + 1]];
+	const struct sample *sample = &samples[stretch->sample];
+
+	for (int i = 0; i < STRETCHES_ASKED && stretch + 1 < end; i++, stretch++) {
+		const struct sample *next = &samples[stretch[1].sample];
+
+		if (stretch[1].begin_ns != stretch->end_ns || !is_sleep(walk, &stretch[1]) ||
+		    next->wait != sample->wait || next->syscall_nr != sample->syscall_nr)
+			break;
+	}
+	return stretch;
+}
+
+/* The child that a thread waited for at that moment: maybe one that ended only later. */
+static uint32_t child_of(const struct walk *walk, uint32_t thread, const struct stretch *stretch,
+			 uint64_t time_ns)
+{
+	const struct relatives *relatives = &walk->relatives;
+	const struct courses *courses = walk->courses;
+	uint32_t process = walk->profile->threads[thread].process, child = PROCESS_NONE;
+	const struct stretch *last = end_of_sleep(walk, thread, stretch);
+
+	if (last->end_ns > time_ns + LATE_END_NS)
+		child = relatives_child_ended(relatives, process, time_ns, time_ns + LATE_END_NS,
+					      last->end_ns + LATE_END_NS);
+	/* The recording ended before the wait did. */
+	if (child == PROCESS_NONE && last + 1 == &courses->rows[courses->firsts[thread + 1]])
+		child = relatives->living[relatives->first_rows[process]];
+	if (child == PROCESS_NONE)
+		child = relatives_child_ended(relatives, process, time_ns, stretch->begin_ns,
+					      time_ns + LATE_END_NS);
+	if (child == PROCESS_NONE)
+		return NONE;
+	return relatives->leaders[relatives_program_at(relatives, child, time_ns)];
+}
+
 /* The thread that a sleeping thread waited for; NONE if unknown. */
 static uint32_t awaited(const struct walk *walk, uint32_t thread, const struct stretch *stretch,
 			uint64_t time_ns, enum chain_link *link)
 {
 	const struct profile *profile = walk->profile;
 	const struct sample *sample = &profile->samples[stretch->sample];
-	uint32_t other = NONE, child;
+	const struct profile_wait *wait;
+	uint32_t other = NONE;
 
-	if (stretch->on_cpu > 0 || sample->kind != SAMPLE_BLOCKED)
+	if (!is_sleep(walk, stretch))
 		return NONE;
-	if (sample->wait) {
-		const struct profile_wait *wait = &profile_waits(profile)->rows[sample->wait - 1];
-
+	wait = sample->wait ? &profile_waits(profile)->rows[sample->wait - 1] : NULL;
+	if (wait) {
 		*link = wait->kind == WAIT_THREAD ? CHAIN_BY_END : CHAIN_BY_OWNER;
 		if (wait->owner.v != THREAD_NONE.v)
 			other = wait->owner.v;
 	} else if (waited_for_child(profile, sample)) {
 		*link = CHAIN_BY_CHILD;
-		child = child_ends_last(&walk->ends, profile->threads[thread].process,
-					stretch->begin_ns, time_ns);
-		if (child != PROCESS_NONE)
-			other = walk->leaders[child];
+		other = child_of(walk, thread, stretch, time_ns);
 	}
 	return other == thread ? NONE : other;
-}
-
-/* The thread that created this one, or that executed its program; NONE if unknown. */
-static uint32_t begun_by(const struct walk *walk, uint32_t thread)
-{
-	uint32_t process = walk->profile->threads[thread].process;
-	uint32_t parent = walk->profile->processes[process].parent;
-
-	if (walk->leaders[process] != thread)
-		return walk->leaders[process];
-	return parent == PROCESS_NONE ? NONE : walk->leaders[parent];
 }
 
 /* --- the way back --- */
@@ -212,7 +249,7 @@ static void follow(struct walk *walk, uint32_t thread, uint64_t from_ns, uint64_
 
 		if (nr_links < LINKS_MAX)
 			other = stretch ? hop(walk, thread, stretch, from_ns, &time_ns)
-					: begun_by(walk, thread);
+					: relatives_begun_by(&walk->relatives, thread);
 		if (other != NONE) {
 			walk->chain->nr_links[CHAIN_BY_BIRTH] += !stretch;
 			thread = other;
@@ -236,22 +273,6 @@ static void follow(struct walk *walk, uint32_t thread, uint64_t from_ns, uint64_
 }
 
 /* --- the whole --- */
-
-static void find_leaders(struct walk *walk)
-{
-	const struct profile *profile = walk->profile;
-
-	walk->leaders = xcalloc(profile->nr_processes + 1, sizeof(*walk->leaders));
-	for (uint32_t i = 0; i < profile->nr_processes; i++)
-		walk->leaders[i] = NONE;
-	for (uint32_t i = 0; i < profile->nr_threads; i++) {
-		const struct profile_thread *thread = &profile->threads[i];
-
-		if (thread->tid == profile->processes[thread->process].pid ||
-		    walk->leaders[thread->process] == NONE)
-			walk->leaders[thread->process] = i;
-	}
-}
 
 static void follow_calls(struct walk *walk)
 {
@@ -291,8 +312,8 @@ static void follow_thread(struct walk *walk)
 			continue;
 		if (thread == NONE ||
 		    (row->tid == walk->profile->threads[thread].tid &&
-		     walk->ends.first_rows[row->process] ==
-			     walk->ends.first_rows[walk->profile->threads[thread].process]))
+		     walk->relatives.first_rows[row->process] ==
+			     walk->relatives.first_rows[walk->profile->threads[thread].process]))
 			thread = i;
 	}
 	walk->chain->thread = thread;
@@ -331,8 +352,7 @@ struct chain *chain_new(const struct selection *selection)
 	chain->objects.descriptors = blame_new(selection->original, false);
 	walk.courses = courses_new(walk.profile);
 	walk.wait_functions = wait_functions_of_stacks(selection->original);
-	find_leaders(&walk);
-	child_ends_init(&walk.ends, walk.profile);
+	relatives_init(&walk.relatives, walk.profile);
 	if (selection->slow.calls)
 		follow_calls(&walk);
 	else
@@ -343,8 +363,7 @@ struct chain *chain_new(const struct selection *selection)
 		qsort(chain->rows, chain->nr, sizeof(*chain->rows), compare_rows);
 	index_set_release(&walk.rows);
 	free(walk.wait_functions);
-	free(walk.leaders);
-	child_ends_release(&walk.ends);
+	relatives_release(&walk.relatives);
 	courses_free(walk.courses);
 	return chain;
 }

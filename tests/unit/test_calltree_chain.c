@@ -10,6 +10,7 @@
 #include "view/style.h"
 
 #define NS_PER_MS UINT64_C(1000000)
+#define NR_WAIT4  61 /* of x86-64 */
 
 static uint32_t made_wait(struct made *made, enum wait_kind kind, uint64_t number,
 			  struct thread_id owner)
@@ -177,4 +178,56 @@ TEST(chain, goes_through_children_one_after_the_other)
 		"'report\n"
 		"      --wakers' tells more of them.\n");
 	profile_free(profile);
+}
+
+/* Of the children of main the quick one ended before, and the slow one ends at 60. */
+static struct profile *made_children(bool has_ended)
+{
+	struct made made = made_begin();
+	struct profile *profile = made.profile;
+	struct sample *sample;
+
+	profile->meta.arch = profile_intern(profile, "x86_64");
+	made_thread(&made, 200, 200, "quick");
+	made_until(&made, "start;quick", true, 0, 5, 20);
+	made_thread(&made, 300, 300, "slow");
+	made_until(&made, "start;slow", true, 0, 10, 60);
+	for (uint32_t i = 1; i <= 2; i++) {
+		profile->processes[i].parent = 0;
+		profile->processes[i].start_ns = profile->threads[i].start_ns = 5 * i * NS_PER_MS;
+	}
+	profile->processes[1].end_ns = 20 * NS_PER_MS;
+	profile->processes[2].end_ns = has_ended ? 60 * NS_PER_MS : 0;
+	made.thread = (struct thread_id){0};
+	made_until(&made, "main", true, 0, 0, 10);
+	for (uint64_t at = 10; at < 60; at += 10) {
+		made_until(&made, "main;wait", false, 0, at, at + 10);
+		sample = &profile->samples[profile->nr_samples - 1];
+		sample->syscall_nr = NR_WAIT4;
+	}
+	return made_end(&made);
+}
+
+/* That the child ends later does not matter: main waited for it at that moment, too. */
+TEST(chain, goes_to_a_child_that_ends_later)
+{
+	const struct filter filter = {.to_ns = 35 * NS_PER_MS};
+
+	for (int has_ended = 0; has_ended < 2; has_ended++) {
+		struct profile *profile = made_children(has_ended);
+
+		expect_table(profile, &filter,
+			     "  ms    %    ±  thread    how  in function  waited for\n"
+			     "25.0 71.4 44.2  300 slow  ran  slow\n"
+			     "10.0 28.6 44.2  100 prog  ran  main\n"
+			     "\n"
+			     "note: the chain goes back in time from the end of 100 prog. It goes "
+			     "on 1 time to a child\n"
+			     "      process that ended, 1 time to what had begun a thread or "
+			     "program. What ends the\n"
+			     "      waits that are ‘blocked’ here is not known, or no thread of "
+			     "this profile; 'report\n"
+			     "      --wakers' tells more of them.\n");
+		profile_free(profile);
+	}
 }

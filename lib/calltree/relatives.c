@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "calltree/relatives.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "profile/profile.h"
+
+/* The number of ended processes that are searched for an awaited child. */
+#define ENDS_ASKED 256
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_ends(const void *left, const void *right, void *context)
+{
+	const struct profile_process *rows = context;
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+	return compare_u64(rows[a].end_ns, rows[b].end_ns);
+}
+
+static void find_leaders(struct relatives *relatives)
+{
+	const struct profile *profile = relatives->profile;
+
+	for (uint32_t i = 0; i < profile->nr_threads; i++) {
+		const struct profile_thread *thread = &profile->threads[i];
+		uint32_t *leader = &relatives->leaders[thread->process];
+
+		if (thread->tid == profile->processes[thread->process].pid ||
+		    *leader == RELATIVE_NONE)
+			*leader = i;
+	}
+}
+
+/* The first row of the parent of a process; PROCESS_NONE: it is not known. */
+static uint32_t parent_of(const struct relatives *relatives, uint32_t process)
+{
+	uint32_t parent = relatives->profile->processes[relatives->first_rows[process]].parent;
+
+	return parent == PROCESS_NONE ? PROCESS_NONE : relatives->first_rows[parent];
+}
+
+static void find_ends(struct relatives *relatives, const bool *is_replaced)
+{
+	const struct profile *profile = relatives->profile;
+	bool *has_several = xcalloc(profile->nr_processes + 1, sizeof(*has_several));
+
+	for (uint32_t i = 0; i < profile->nr_processes; i++) {
+		uint32_t parent = parent_of(relatives, i);
+
+		if (is_replaced[i])
+			continue;
+		if (profile->processes[i].end_ns) {
+			relatives->ended[relatives->nr_ended++] = i;
+		} else if (parent != PROCESS_NONE && !has_several[parent]) {
+			has_several[parent] = relatives->living[parent] != RELATIVE_NONE;
+			relatives->living[parent] = has_several[parent] ? RELATIVE_NONE : i;
+		}
+	}
+	qsort_r(relatives->ended, relatives->nr_ended, sizeof(*relatives->ended), compare_ends,
+		profile->processes);
+	free(has_several);
+}
+
+void relatives_init(struct relatives *relatives, const struct profile *profile)
+{
+	size_t nr = profile->nr_processes;
+	bool *is_replaced = xcalloc(nr + 1, sizeof(*is_replaced));
+
+	*relatives = (struct relatives){
+		.profile = profile,
+		.leaders = xcalloc(nr + 1, sizeof(uint32_t)),
+		.first_rows = xcalloc(nr + 1, sizeof(uint32_t)),
+		.living = xcalloc(nr + 1, sizeof(uint32_t)),
+		.ended = xcalloc(nr + 1, sizeof(uint32_t)),
+	};
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t parent = profile->processes[i].parent;
+
+		relatives->leaders[i] = relatives->living[i] = RELATIVE_NONE;
+		relatives->first_rows[i] = i;
+		if (parent == PROCESS_NONE ||
+		    profile->processes[parent].pid != profile->processes[i].pid)
+			continue;
+		is_replaced[parent] = true;
+		/* Parents have earlier rows. */
+		relatives->first_rows[i] = relatives->first_rows[parent];
+	}
+	find_leaders(relatives);
+	find_ends(relatives, is_replaced);
+	free(is_replaced);
+}
+
+void relatives_release(struct relatives *relatives)
+{
+	free(relatives->leaders);
+	free(relatives->first_rows);
+	free(relatives->living);
+	free(relatives->ended);
+}
+
+/* --- children --- */
+
+uint32_t relatives_child_ended(const struct relatives *relatives, uint32_t process,
+			       uint64_t begun_ns, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct profile_process *rows = relatives->profile->processes;
+	uint32_t parent = relatives->first_rows[process];
+	size_t from = 0, to = relatives->nr_ended, last;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (rows[relatives->ended[middle]].end_ns <= to_ns)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	last = from > ENDS_ASKED ? from - ENDS_ASKED : 0;
+	for (; from > last; from--) {
+		uint32_t ended = relatives->ended[from - 1];
+
+		if (rows[ended].end_ns < from_ns)
+			break;
+		if (parent_of(relatives, ended) == parent &&
+		    rows[relatives->first_rows[ended]].start_ns < begun_ns)
+			return ended;
+	}
+	return PROCESS_NONE;
+}
+
+uint32_t relatives_program_at(const struct relatives *relatives, uint32_t process, uint64_t time_ns)
+{
+	const struct profile_process *rows = relatives->profile->processes;
+
+	while (rows[process].start_ns >= time_ns && relatives->first_rows[process] != process)
+		process = rows[process].parent;
+	return process;
+}
+
+uint32_t relatives_begun_by(const struct relatives *relatives, uint32_t thread)
+{
+	uint32_t process = relatives->profile->threads[thread].process;
+	uint32_t parent = relatives->profile->processes[process].parent;
+
+	if (relatives->leaders[process] != thread)
+		return relatives->leaders[process];
+	return parent == PROCESS_NONE ? RELATIVE_NONE : relatives->leaders[parent];
+}

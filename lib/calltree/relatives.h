@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Parents and children: processes that another one may have waited for. */
+#ifndef PROFC_CALLTREE_RELATIVES_H
+#define PROFC_CALLTREE_RELATIVES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct profile;
+
+#define RELATIVE_NONE UINT32_MAX
+
+struct relatives {
+	const struct profile *profile; /* borrowed */
+	uint32_t *leaders;	       /* owned, as all that follow; by process: its main thread */
+	/* By process, which has a row for each program: the first of these. */
+	uint32_t *first_rows;
+	uint32_t *living; /* by such a row: the only child that has not ended; or RELATIVE_NONE */
+	uint32_t *ended;  /* the processes that have ended, in order of their ends */
+	size_t nr_ended;
+};
+
+void relatives_init(struct relatives *relatives, const struct profile *profile);
+void relatives_release(struct relatives *relatives);
+
+/*
+ * The child of a process that ended last in a time range; or PROCESS_NONE. It began before
+ * `begun_ns`.
+ */
+uint32_t relatives_child_ended(const struct relatives *relatives, uint32_t process,
+			       uint64_t begun_ns, uint64_t from_ns, uint64_t to_ns);
+/* The row of the program that a process had executed before that moment. */
+uint32_t relatives_program_at(const struct relatives *relatives, uint32_t process,
+			      uint64_t time_ns);
+/* The thread that created this one, or that executed its program; RELATIVE_NONE if unknown. */
+uint32_t relatives_begun_by(const struct relatives *relatives, uint32_t thread);
+
+#endif
