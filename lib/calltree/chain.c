@@ -189,6 +189,34 @@ static uint32_t child_of(const struct walk *walk, uint32_t thread, const struct 
 	return relatives->leaders[relatives_program_at(relatives, child, time_ns)];
 }
 
+/*
+ * The thread at the other end of a pipe or socket: the only one there is, or the only one that ran
+ * when the wait was over, as it had to write or read then.
+ */
+static uint32_t other_end(const struct walk *walk, uint32_t thread, const struct stretch *stretch,
+			  const struct profile_wait *wait)
+{
+	uint64_t end_ns = end_of_sleep(walk, thread, stretch)->end_ns;
+	uint32_t threads[RELATIVES_PEERS_MAX], only = NONE, running = NONE;
+	size_t nr = relatives_at_other_end(&walk->relatives, wait, end_ns, threads);
+	size_t nr_there = 0, nr_running = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct stretch *last =
+			threads[i] == thread ? NULL : stretch_before(walk, threads[i], end_ns);
+
+		if (!last || last->end_ns <= stretch->begin_ns)
+			continue;
+		nr_there++;
+		only = threads[i];
+		if (last->end_ns >= end_ns && last->on_cpu > 0) {
+			nr_running++;
+			running = threads[i];
+		}
+	}
+	return nr_there == 1 ? only : nr_running == 1 ? running : NONE;
+}
+
 /* The thread that a sleeping thread waited for; NONE if unknown. */
 static uint32_t awaited(const struct walk *walk, uint32_t thread, const struct stretch *stretch,
 			uint64_t time_ns, enum chain_link *link)
@@ -201,7 +229,10 @@ static uint32_t awaited(const struct walk *walk, uint32_t thread, const struct s
 	if (!is_sleep(walk, stretch))
 		return NONE;
 	wait = sample->wait ? &profile_waits(profile)->rows[sample->wait - 1] : NULL;
-	if (wait) {
+	if (wait && wait->kind == WAIT_FILE) {
+		*link = CHAIN_BY_PEER;
+		other = other_end(walk, thread, stretch, wait);
+	} else if (wait) {
 		*link = wait->kind == WAIT_THREAD ? CHAIN_BY_END : CHAIN_BY_OWNER;
 		if (wait->owner.v != THREAD_NONE.v)
 			other = wait->owner.v;
@@ -210,6 +241,19 @@ static uint32_t awaited(const struct walk *walk, uint32_t thread, const struct s
 		other = child_of(walk, thread, stretch, time_ns);
 	}
 	return other == thread ? NONE : other;
+}
+
+/*
+ * Two threads can seem to wait for each other, as the order within the distance of samples is not
+ * known. The path stays with the one that began to wait last, as it had done something before.
+ */
+static bool is_mutual(const struct walk *walk, uint32_t thread, const struct stretch *stretch,
+		      uint32_t other, const struct stretch *last, uint64_t time_ns)
+{
+	enum chain_link link;
+
+	return last->end_ns >= time_ns && last->begin_ns <= stretch->begin_ns &&
+	       awaited(walk, other, last, time_ns, &link) == thread;
 }
 
 /* --- the way back --- */
@@ -228,7 +272,8 @@ static uint32_t hop(struct walk *walk, uint32_t thread, const struct stretch *st
 	if (stretch->end_ns >= *time_ns)
 		other = awaited(walk, thread, stretch, *time_ns, &link);
 	last = other == NONE ? NULL : stretch_before(walk, other, *time_ns);
-	if (!last || last->end_ns <= max_u64(stretch->begin_ns, from_ns))
+	if (!last || last->end_ns <= max_u64(stretch->begin_ns, from_ns) ||
+	    is_mutual(walk, thread, stretch, other, last, *time_ns))
 		return NONE;
 	if (last->end_ns < *time_ns) {
 		add(walk, thread, stretch, *time_ns - last->end_ns);

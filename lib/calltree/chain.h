@@ -23,6 +23,7 @@ enum chain_link {
 	CHAIN_BY_OWNER, /* it owned the lock when that was last looked at */
 	CHAIN_BY_END,	/* its end was waited for */
 	CHAIN_BY_CHILD, /* the end of its process was waited for */
+	CHAIN_BY_PEER,	/* it was at the other end of the pipe or socket */
 	CHAIN_BY_BIRTH, /* it created the thread, or executed the program */
 	CHAIN_LINK_COUNT,
 };
@@ -40,9 +41,10 @@ struct chain_row {
 
 /*
  * The critical path up to the end of a thread, or of its slow calls. It goes back in time through
- * what the thread did. Where the thread waited for a lock, for the end of a thread or for a child
- * process, the path goes on in the thread that was waited for. Other waits are part of the path
- * themselves. Exactly one thread is in the path at any time, so the rows add up to its length.
+ * what the thread did. Where the thread waited for a lock, for the end of a thread, for a child
+ * process or for the other end of a pipe or socket, the path goes on in the thread that was waited
+ * for. Other waits are part of the path themselves. Exactly one thread is in the path at any time,
+ * so the rows add up to its length.
  */
 struct chain {
 	const struct selection *selection; /* borrowed */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Parents and children: processes that another one may have waited for. */
+/* Parents, children and peers: threads that another one may have waited for. */
 #ifndef PROFC_CALLTREE_RELATIVES_H
 #define PROFC_CALLTREE_RELATIVES_H
 
@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct profile;
+struct profile_wait;
 
 #define RELATIVE_NONE UINT32_MAX
 
@@ -18,6 +19,9 @@ struct relatives {
 	uint32_t *living; /* by such a row: the only child that has not ended; or RELATIVE_NONE */
 	uint32_t *ended;  /* the processes that have ended, in order of their ends */
 	size_t nr_ended;
+	uint32_t *by_pid;	  /* all processes, by pid and begin */
+	uint32_t *threads;	  /* by process, */
+	size_t *first_of_process; /* which has them from there on; one more, for the end */
 };
 
 void relatives_init(struct relatives *relatives, const struct profile *profile);
@@ -34,5 +38,16 @@ uint32_t relatives_program_at(const struct relatives *relatives, uint32_t proces
 			      uint64_t time_ns);
 /* The thread that created this one, or that executed its program; RELATIVE_NONE if unknown. */
 uint32_t relatives_begun_by(const struct relatives *relatives, uint32_t thread);
+
+/* Processes with more threads than that are not asked for the one at the other end. */
+#define RELATIVES_PEERS_MAX 256
+
+/*
+ * The threads of the processes that were at the other end of the pipe or socket of a wait at that
+ * time, whether they had ended before or not. Returns how many; 0 if not all of the processes are
+ * known, or if they have too many threads.
+ */
+size_t relatives_at_other_end(const struct relatives *relatives, const struct profile_wait *wait,
+			      uint64_t time_ns, uint32_t threads[RELATIVES_PEERS_MAX]);
 
 #endif

@@ -85,6 +85,28 @@ class Elapsed(LiveCase):
         # All others wait for it, as it reads all of its input before it writes.
         self.assertGreater(rows["sort"]["self_pct"], 50)
 
+    def assert_sort_is_the_chain(self, recording, *options):
+        chain = json.loads(profc("report", "-i", recording.path, "--chain", "-n", "0", "--json",
+                                 *options).stdout)
+        self.assertEqual(sum(row["elapsed_ns"] for row in chain["rows"]), chain["total_ns"])
+        of_sort = sum(row["elapsed_ns"] for row in chain["rows"] if row["thread"] == "sort")
+        self.assertGreater(of_sort, chain["total_ns"] / 2)
+        return chain
+
+    def test_the_chain_goes_through_pipes(self):
+        """From the end of wc, and of the shell, to the writer that the pipeline waited for."""
+        script = "seq 100000 | sort -R --random-source=/dev/zero | cat | wc -l"
+        recording = record(self.directory, ["/bin/sh", "-c", script], "-F", "1000",
+                           "--max-overhead", "0")
+        links = self.assert_sort_is_the_chain(recording, "--thread", "wc")["links"]
+        self.assertGreaterEqual(links["peer"], 1)
+        links = self.assert_sort_is_the_chain(recording)["links"]
+        self.assertGreaterEqual(links["child"], 1)
+        # The shell waits at both ends of that time, for a child that ends later.
+        middle_ns = recording.report()["duration_ns"] / 2
+        part = "--time", f"{middle_ns - 1e8:.0f}ns..{middle_ns + 1e8:.0f}ns"
+        self.assertEqual(self.assert_sort_is_the_chain(recording, *part)["links"]["child"], 1)
+
     def test_what_has_no_elapsed_time_says_so(self):
         recording = self.record()
         for command, words in (

@@ -26,6 +26,19 @@ static uint32_t made_wait(struct made *made, enum wait_kind kind, uint64_t numbe
 	return profile_waits_intern(profile_waits(made->profile), &row);
 }
 
+/* A wait for the other end of a pipe. */
+static uint32_t made_pipe(struct made *made, const char *name, const char *peer)
+{
+	const struct profile_wait row = {.process = made->profile->threads[made->thread.v].process,
+					 .kind = WAIT_FILE,
+					 .place = WAIT_NO_PLACE,
+					 .name = profile_intern(made->profile, name),
+					 .peer = profile_intern(made->profile, peer),
+					 .owner = THREAD_NONE};
+
+	return profile_waits_intern(profile_waits(made->profile), &row);
+}
+
 /* The current thread ran, or was blocked, up to then, and did so since its last sample. */
 static void made_until(struct made *made, const char *stack, bool runs, uint32_t wait,
 		       uint64_t from_ms, uint64_t to_ms)
@@ -177,6 +190,84 @@ TEST(chain, goes_through_children_one_after_the_other)
 		"      waits that are ‘blocked’ here is not known, or no thread of this profile; "
 		"'report\n"
 		"      --wakers' tells more of them.\n");
+	profile_free(profile);
+}
+
+/*
+ * prog, the end of the pipeline, ran up to 70; it had waited for gzip up to 65, which was longer
+ * than gzip ran. gzip had waited up to 40 for prog to read, and up to 20 for cat. From 30 to 35
+ * gzip and prog seem to wait for each other.
+ */
+TEST(chain, goes_through_pipes)
+{
+	struct made made = made_begin();
+	struct profile *profile;
+
+	made_thread(&made, 200, 200, "cat");
+	made_until(&made, "cat", true, 0, 0, 20);
+	made_thread(&made, 300, 300, "gzip");
+	made_until(&made, "fill", false, made_pipe(&made, "pipe:[1]", "pipe from 200 cat"), 0, 20);
+	made_until(&made, "deflate", true, 0, 20, 30);
+	made_until(&made, "put", false, made_pipe(&made, "pipe:[2]", "pipe to 100 prog"), 30, 40);
+	made_until(&made, "deflate", true, 0, 40, 60);
+	made.thread = (struct thread_id){0};
+	made_until(&made, "take", false, made_pipe(&made, "pipe:[2]", "pipe from 300 gzip"), 0, 35);
+	made_until(&made, "count", true, 0, 35, 40);
+	made_until(&made, "take", false, made_pipe(&made, "pipe:[2]", "pipe from 300 gzip"), 40,
+		   65);
+	made_until(&made, "count", true, 0, 65, 70);
+	profile = made_end(&made);
+	expect_table(profile, NULL,
+		     "  ms    %    ±  thread    how      in function  waited for\n"
+		     "30.0 42.9 34.1  300 gzip  ran      deflate\n"
+		     "20.0 28.6 33.6  200 cat   ran      cat\n"
+		     "10.0 14.3 29.2  100 prog  ran      count\n"
+		     " 5.0  7.1 28.3  100 prog  blocked  take         pipe from 300 gzip (fd 0)\n"
+		     " 5.0  7.1 26.7  300 gzip  blocked  put          pipe to 100 prog (fd 0)\n"
+		     "\n"
+		     "note: the chain goes back in time from the end of 100 prog. It goes on 4 "
+		     "times to the\n"
+		     "      other end of a pipe or socket. What ends the waits that are ‘blocked’ "
+		     "here is not\n"
+		     "      known, or no thread of this profile; 'report --wakers' tells more of "
+		     "them.\n");
+	profile_free(profile);
+}
+
+/* Two processes may have written: the one that ran when the wait was over did. */
+TEST(chain, goes_to_the_writer_that_ran)
+{
+	const char *reader = "100";
+	const struct filter filter = {.threads = {&reader, 1}};
+	struct made made = made_begin();
+	struct profile *profile;
+
+	made_thread(&made, 200, 200, "one");
+	made_until(&made, "one", true, 0, 0, 20);
+	made_until(&made, "rest", false, 0, 20, 50);
+	made_thread(&made, 300, 300, "two");
+	made_until(&made, "two", true, 0, 0, 40);
+	made.thread = (struct thread_id){0};
+	made_until(&made, "take", false, made_pipe(&made, "pipe:[1]", "pipe from 200 one, 300 two"),
+		   0, 40);
+	made_until(&made, "take", false,
+		   made_pipe(&made, "pipe:[2]", "pipe from 200 one and 2 more"), 40, 45);
+	made_until(&made, "take", false,
+		   made_pipe(&made, "pipe:[3]", "pipe from 200 one, 400 gone"), 45, 50);
+	profile = made_end(&made);
+	expect_table(profile, &filter,
+		     "  ms    %    ±  thread    how      in function  waited for\n"
+		     "40.0 80.0 40.1  300 two   ran      two\n"
+		     " 5.0 10.0 38.3  100 prog  blocked  take         pipe from 200 one, 400 gone "
+		     "(fd 0)\n"
+		     " 5.0 10.0 38.3  100 prog  blocked  take         pipe from 200 one and 2 more "
+		     "(fd 0)\n"
+		     "\n"
+		     "note: the chain goes back in time from the end of 100 prog. It goes on 1 "
+		     "time to the other\n"
+		     "      end of a pipe or socket. What ends the waits that are ‘blocked’ here "
+		     "is not known,\n"
+		     "      or no thread of this profile; 'report --wakers' tells more of them.\n");
 	profile_free(profile);
 }
 
