@@ -136,6 +136,7 @@ void consumer_free(struct consumer *consumer)
 	free(consumer->threads.at);
 	free(consumer->processes.at);
 	free(consumer->touched.at);
+	free(consumer->unproved.at);
 	free(consumer->unwatched.at);
 	unwind_walk_release(&consumer->walker.walk);
 	unwinder_free(consumer->walker.unwinder);

@@ -299,6 +299,35 @@ static struct thread_id find_owner(void *context, pid_t tid)
 	return thread ? thread->samples.row : THREAD_NONE;
 }
 
+/* Forget the threads that wait for a known owner by now, or have ended. */
+static void drop_proved(struct consumer *consumer)
+{
+	struct serial_list *list = &consumer->unproved;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->nr; i++) {
+		struct thread *thread = serial_table_find(&consumer->threads, list->at[i]);
+
+		if (thread && thread->unproved.is_known)
+			list->at[kept++] = list->at[i];
+		else if (thread)
+			thread->is_listed = false;
+	}
+	list->nr = kept;
+}
+
+void consumer_list_unproved(struct consumer *consumer, struct thread *thread, uint32_t serial)
+{
+	if (!thread->unproved.is_known || thread->is_listed)
+		return;
+	if (consumer->unproved.nr >= UNPROVED_MAX)
+		drop_proved(consumer);
+	if (consumer->unproved.nr >= UNPROVED_MAX)
+		return;
+	thread->is_listed = true;
+	serial_list_add(&consumer->unproved, serial);
+}
+
 void consumer_set_wait(struct consumer *consumer, struct thread *thread,
 		       const struct seen_wait *wait)
 {
@@ -319,6 +348,26 @@ void consumer_set_wait(struct consumer *consumer, struct thread *thread,
 	thread->unproved.is_known = !is_proved;
 }
 
+/*
+ * A thread that others wait for ends: they may have begun to wait before it was met, and go on only
+ * after its end.
+ */
+static void prove_waits_for(struct consumer *consumer, const struct thread *owner)
+{
+	struct serial_list *list = &consumer->unproved;
+
+	if (!list->nr)
+		return;
+	for (size_t i = 0; i < list->nr; i++) {
+		struct thread *thread = serial_table_find(&consumer->threads, list->at[i]);
+
+		if (thread && thread->unproved.is_known && thread->process == owner->process &&
+		    thread->unproved.owner == owner->tid)
+			consumer_prove_owner(consumer, thread);
+	}
+	drop_proved(consumer);
+}
+
 void consumer_prove_owner(struct consumer *consumer, struct thread *thread)
 {
 	const struct seen_wait wait = thread->unproved;
@@ -334,6 +383,7 @@ void consumer_handle_thread_end(struct consumer *consumer, const struct message 
 	struct profile_thread *row = &consumer->profile->threads[thread->samples.row.v];
 
 	consumer_prove_owner(consumer, thread);
+	prove_waits_for(consumer, thread);
 	if (said->has_clocks)
 		samples_end(&consumer->sink, &thread->samples, &said->clocks);
 	else

@@ -102,7 +102,6 @@ static void change_wait(struct consumer *consumer, struct thread *thread,
 {
 	if (!wait->is_known)
 		return;
-	consumer_prove_owner(consumer, thread);
 	samples_emit_held(&consumer->sink, &thread->samples);
 	consumer_set_wait(consumer, thread, wait);
 }
@@ -115,12 +114,14 @@ static void handle_sample(struct consumer *consumer, struct message *message)
 	if (!thread->is_touched)
 		serial_list_add(&consumer->touched, seen->thread);
 	thread->is_touched = true;
+	consumer_prove_owner(consumer, thread); /* while that has not ended */
 	if (seen->slept_until_ns)
 		samples_lengthen_sleep(&consumer->sink, &thread->samples, seen);
 	if (seen->name)
 		consumer_name_thread(consumer, thread, seen->name);
 	if (!seen->is_new) {
 		change_wait(consumer, thread, &seen->wait);
+		consumer_list_unproved(consumer, thread, seen->thread);
 		return;
 	}
 	consumer_note_blocked(consumer, thread, seen->state == SEEN_BLOCKED);
@@ -129,6 +130,7 @@ static void handle_sample(struct consumer *consumer, struct message *message)
 			handle_exit(consumer, thread, seen);
 		else
 			handle_stack(consumer, thread, seen);
+		consumer_list_unproved(consumer, thread, seen->thread);
 		snapshot_ring_give(consumer->used, seen->snapshot);
 		seen->snapshot = NULL;
 		return;

@@ -64,7 +64,11 @@ struct thread {
 	bool asks_registers;  /* for its labels: where its data are is not known */
 	bool lacks_functions; /* its last stack does, as memory was not copied */
 	bool is_touched;      /* is in consumer.touched */
+	bool is_listed;	      /* is in consumer.unproved */
 };
+
+/* Each end of a thread asks these. */
+#define UNPROVED_MAX 64
 
 struct serial_list {
 	uint32_t *at; /* owned */
@@ -118,6 +122,7 @@ struct consumer {
 	struct wait_rows *waits;       /* owned */
 	struct context_rows *contexts; /* owned */
 	struct serial_list touched;    /* threads sampled since the last flush: few of thousands */
+	struct serial_list unproved;   /* threads with .unproved: no more than UNPROVED_MAX */
 	struct serial_list unwatched;  /* processes with stacks walked since the last watch */
 	uint64_t restless_until_ns;    /* the latest of all processes */
 	size_t nr_lacking; /* threads whose last stack lacks functions of an interpreter */
@@ -176,6 +181,8 @@ void consumer_set_wait(struct consumer *consumer, struct thread *thread,
 		       const struct seen_wait *wait);
 /* Set that reason again, if its owner was not known: it may be by now. */
 void consumer_prove_owner(struct consumer *consumer, struct thread *thread);
+/* If the owner is not known, do so when it ends: the thread goes on only after that. */
+void consumer_list_unproved(struct consumer *consumer, struct thread *thread, uint32_t serial);
 
 /* consumer_messages.c: handle a message, and free it. */
 void consumer_handle_now(struct consumer *consumer, struct message *message);

@@ -531,3 +531,39 @@ TEST(collector, without_a_file_all_can_be_looked_at)
 	collector_free(made.collector);
 	profile_free(options.profile);
 }
+
+/* The thread waits for the end of the next one, which is not known yet. */
+static void wait_for_next(struct made_collector *made, uint64_t time_ns)
+{
+	struct message *message = made_sample(0, SEEN_BLOCKED, time_ns, 0);
+	pid_t next = MADE_PID + (pid_t)made->nr_threads;
+
+	message->body.sample.wait = (struct seen_wait){
+		.is_known = true, .kind = WAIT_THREAD, .number = 0x7000, .owner = next};
+	made_publish(made, message);
+	made_publish(made, made_thread(made, next));
+}
+
+/* Before the waiting thread is sampled again, one thread ends; and one lives on. */
+TEST_WITH(struct made_collector *made, collector, a_thread_waits_for_one_that_is_met_later)
+{
+	const struct profile_waits *waits;
+
+	wait_for_next(made, 10 * MS);
+	made_publish(made, made_thread_end(1, 0, 20 * MS, NULL));
+	made_publish(made, made_sample(0, SEEN_RUNNING, 30 * MS, 1 * MS));
+	wait_for_next(made, 40 * MS);
+	made_publish(made, made_sample(0, SEEN_RUNNING, 50 * MS, 2 * MS));
+	made_publish(made, made_thread_end(2, 0, 60 * MS, NULL));
+	end(made, NULL);
+	waits = profile_waits(made->read);
+	assert_sample(made, 0, SAMPLE_BLOCKED, 1, 0, 10);
+	for (uint32_t i = 0, nr = 0; i < made->read->nr_samples; i++) {
+		const struct sample *sample = &made->read->samples[i];
+
+		if (sample->kind != SAMPLE_BLOCKED)
+			continue;
+		assert_int_equal(waits->rows[sample->wait - 1].kind, WAIT_THREAD);
+		assert_int_equal(waits->rows[sample->wait - 1].owner.v, ++nr);
+	}
+}
