@@ -81,16 +81,41 @@ static uint32_t function_of(const struct walk *walk, const struct sample *sample
 		->label;
 }
 
-static void add_unknown(struct walk *walk, uint32_t thread, uint64_t ns)
+/* A part of the path of that length, before the parts so far. */
+static void add_part(struct walk *walk, const struct chain_row *row, float on_cpu, uint64_t end_ns,
+		     uint64_t ns)
+{
+	struct chain *chain = walk->chain;
+	struct chain_part *last = chain->nr_parts ? &chain->parts[chain->nr_parts - 1] : NULL;
+
+	if (last && last->begin_ns == end_ns && last->thread == row->thread &&
+	    last->label == row->label && last->state == row->state && last->on_cpu == on_cpu &&
+	    last->waited.kind == row->waited.kind && last->waited.number == row->waited.number) {
+		last->begin_ns -= ns;
+		return;
+	}
+	ARRAY_GROW(chain->parts, chain->nr_parts, chain->cap_parts);
+	chain->parts[chain->nr_parts++] = (struct chain_part){.begin_ns = end_ns - ns,
+							      .end_ns = end_ns,
+							      .thread = row->thread,
+							      .label = row->label,
+							      .waited = row->waited,
+							      .state = row->state,
+							      .on_cpu = on_cpu};
+}
+
+static void add_unknown(struct walk *walk, uint32_t thread, uint64_t end_ns, uint64_t ns)
 {
 	const struct chain_row row = {
 		.state = CHAIN_UNKNOWN, .thread = thread, .label = CHAIN_NO_LABEL};
 
+	add_part(walk, &row, 0, end_ns, ns);
 	add_row(walk, &row, &(struct observation){.weight = ns});
 }
 
-/* Add `ns` of a stretch of the thread to the chain. */
-static void add(struct walk *walk, uint32_t thread, const struct stretch *stretch, uint64_t ns)
+/* Add `ns` of a stretch of the thread to the chain, up to a moment. */
+static void add(struct walk *walk, uint32_t thread, const struct stretch *stretch, uint64_t end_ns,
+		uint64_t ns)
 {
 	uint64_t on_cpu_ns = (uint64_t)((double)stretch->on_cpu * (double)ns);
 	uint64_t length_ns = stretch->end_ns - stretch->begin_ns;
@@ -105,11 +130,13 @@ static void add(struct walk *walk, uint32_t thread, const struct stretch *stretc
 	if (stretch->on_cpu <= 0) {
 		row.label = function_of(walk, &observation.sample);
 		row.waited = waited_of(&walk->chain->objects, &observation);
+		add_part(walk, &row, 0, end_ns, ns);
 		add_row(walk, &row, &observation);
 		return;
 	}
 	row.state = CHAIN_RUNNING;
 	row.label = function_of(walk, &observation.sample);
+	add_part(walk, &row, stretch->on_cpu, end_ns, ns);
 	observation.weight = min_u64(on_cpu_ns, ns);
 	observation.square = (double)observation.weight * (double)length_ns;
 	if (observation.weight)
@@ -276,7 +303,7 @@ static uint32_t hop(struct walk *walk, uint32_t thread, const struct stretch *st
 	    is_mutual(walk, thread, stretch, other, last, *time_ns))
 		return NONE;
 	if (last->end_ns < *time_ns) {
-		add(walk, thread, stretch, *time_ns - last->end_ns);
+		add(walk, thread, stretch, *time_ns, *time_ns - last->end_ns);
 		*time_ns = last->end_ns;
 	}
 	walk->chain->nr_links[link]++;
@@ -302,15 +329,15 @@ static void follow(struct walk *walk, uint32_t thread, uint64_t from_ns, uint64_
 			continue;
 		}
 		if (!stretch) {
-			add_unknown(walk, thread, time_ns - from_ns);
+			add_unknown(walk, thread, time_ns, time_ns - from_ns);
 			return;
 		}
 		if (stretch->end_ns < time_ns) {
 			begin_ns = max_u64(stretch->end_ns, from_ns);
-			add_unknown(walk, thread, time_ns - begin_ns);
+			add_unknown(walk, thread, time_ns, time_ns - begin_ns);
 		} else {
 			begin_ns = max_u64(stretch->begin_ns, from_ns);
-			add(walk, thread, stretch, time_ns - begin_ns);
+			add(walk, thread, stretch, time_ns, time_ns - begin_ns);
 		}
 		time_ns = begin_ns;
 		nr_links = 0;
@@ -420,5 +447,6 @@ void chain_free(struct chain *chain)
 	blame_free(chain->objects.locks);
 	blame_free(chain->objects.descriptors);
 	free(chain->rows);
+	free(chain->parts);
 	free(chain);
 }

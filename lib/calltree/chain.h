@@ -39,6 +39,15 @@ struct chain_row {
 	struct tally tally;
 };
 
+/* A time in which the path is in one thread and state, and in one place. */
+struct chain_part {
+	uint64_t begin_ns, end_ns;
+	uint32_t thread, label; /* as in struct chain_row */
+	struct waited waited;	/* WAITING */
+	enum chain_state state; /* RUNNING also where it waited for a CPU in a part of the time: */
+	float on_cpu;		/* RUNNING: in so much of it, of 1, it did not */
+};
+
 /*
  * The critical path up to the end of a thread, or of its slow calls. It goes back in time through
  * what the thread did. Where the thread waited for a lock, for the end of a thread, for a child
@@ -51,6 +60,8 @@ struct chain {
 	struct waited_objects objects;	   /* owned, as all here */
 	struct chain_row *rows;		   /* by weight, the heaviest first */
 	size_t nr, cap;
+	struct chain_part *parts; /* back in time; of slow calls those of each */
+	size_t nr_parts, cap_parts;
 	struct tally total, states[CHAIN_STATE_COUNT];
 	uint64_t nr_links[CHAIN_LINK_COUNT];
 	uint32_t thread;   /* the path ends with this thread, unless it is of slow calls */

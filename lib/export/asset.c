@@ -33,4 +33,4 @@ ASSET(page_js,
       "search.js" PART "rows.js" PART "copy.js" PART "axis.js" PART "minimap.js" PART
       "flame.js" PART "sandwich.js" PART "chart.js" PART "tree.js" PART "table.js" PART
       "source.js" PART "waiting.js" PART "memory_chart.js" PART "memory.js" PART "threads.js" PART
-      "marks.js" PART "heat.js" PART "time.js" PART "header.js" PART "main.js")
+      "chain.js" PART "marks.js" PART "heat.js" PART "time.js" PART "header.js" PART "main.js")

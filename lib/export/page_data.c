@@ -14,6 +14,7 @@
 #include "calltree/observe.h"
 #include "export/extract_priv.h"
 #include "export/flame_tree_priv.h"
+#include "export/page_chain_priv.h"
 #include "mapping/module.h"
 #include "verdict/verdict.h"
 #include "view/rate_text.h"
@@ -333,6 +334,7 @@ static void number_counted_functions(struct page_data *data)
 
 void page_data_write(struct page_data *data, struct sink *sink)
 {
+	struct page_chain *chain = data->match ? NULL : page_chain_new(data->extract->selection);
 	struct json json;
 
 	write_frames(data);
@@ -342,6 +344,7 @@ void page_data_write(struct page_data *data, struct sink *sink)
 	page_waits_write(data);
 	page_blocks_write(data);
 	page_advances_write(data);
+	page_chain_write(chain, &data->columns, &data->threads, &data->functions);
 	page_columns_finish(&data->columns);
 	number_counted_functions(data);
 	json_init(&json, sink);
@@ -355,6 +358,8 @@ void page_data_write(struct page_data *data, struct sink *sink)
 	page_sources_write(data, &json);
 	page_code_write(data, &json);
 	page_waits_write_members(data, &json);
+	page_chain_write_members(chain, &json);
+	page_chain_free(chain);
 	write_threads(data, &json);
 	write_names(data, &json);
 	write_match(data, &json);

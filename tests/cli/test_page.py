@@ -79,7 +79,7 @@ class ElapsedTime(InBrowser):
 
     def test_has_no_track(self):
         names = self.page.run("[...document.querySelectorAll('#summary .track-name')].map((o) => o.innerText)")
-        self.assertEqual(names, ["all threads"])
+        self.assertEqual(names, ["all threads", "critical path"])
 
 
 class Verdict(InBrowser):

@@ -51,6 +51,19 @@ static void made_until(struct made *made, const char *stack, bool runs, uint32_t
 	sample->blocked_ns = runs ? 0 : (to_ms - from_ms) * NS_PER_MS;
 }
 
+/* One after another, back in time, without a gap. */
+static void expect_parts(const struct chain *chain)
+{
+	uint64_t length_ns = 0;
+
+	for (size_t i = 0; i < chain->nr_parts; i++) {
+		if (i)
+			assert_int_equal(chain->parts[i].end_ns, chain->parts[i - 1].begin_ns);
+		length_ns += chain->parts[i].end_ns - chain->parts[i].begin_ns;
+	}
+	assert_int_equal(length_ns, chain->total.weight);
+}
+
 static void expect_table(const struct profile *profile, const struct filter *filter,
 			 const char *expected)
 {
@@ -61,6 +74,7 @@ static void expect_table(const struct profile *profile, const struct filter *fil
 
 	chain_print_text(chain, 0, &view, &sink);
 	assert_string_equal(buf_str(&sink.pending), expected);
+	expect_parts(chain);
 	sink_release(&sink);
 	chain_free(chain);
 	weighed_free(&weighed);

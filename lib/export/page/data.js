@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Reads the data block: base64 of gzip of a line of JSON and columns of numbers. Written by
-// page_data.c, page_stacks.c, page_samples.c, page_waits.c, page_blocks.c. Columns, of which `columns` has name,
-// how many numbers, bytes of one and the least one (see page_columns_priv.h):
+// page_data.c, page_stacks.c, page_samples.c, page_waits.c, page_blocks.c, page_chain.c (see chain.js). Columns, of
+// which `columns` has name, how many numbers, bytes of one and the least one (see page_columns_priv.h):
 //
 //	frameFunction, frameFile (and 1), frameLine, frameInlined   levels of inline chains
 //	frameAddress (delta)   where the page has instructions

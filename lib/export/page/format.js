@@ -12,8 +12,8 @@
 //	axis.js, minimap.js   the axis of time with marks, and the whole of a graph of which a part is in sight
 //	memory_chart.js, memory.js   memory over time, and by function, size and length of life
 //	flame.js, sandwich.js, chart.js, tree.js, table.js, source.js, waiting.js   the views
-//	threads.js, marks.js, heat.js, time.js   tracks by process and thread, phases between marks, the heat map, and the
-//		range of time
+//	threads.js, chain.js, marks.js, heat.js, time.js   tracks by process and thread, the critical path, phases between
+//		marks, the heat map, and the range of time
 //	header.js   what the recording is, the tool bar and the bar of the chosen function
 //	main.js     puts them together
 const byId = (id) => document.getElementById(id);

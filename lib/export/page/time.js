@@ -92,6 +92,7 @@ class Tracks {
 		this.list = new ThreadList(this, this.byId("threads"));
 		this.threads = this.list.threads;
 		this.addRow((isOfTwo() ? sideNames()[recordings.indexOf(side)] + ": " : "") + "all threads", (width) => this.sumAll(width));
+		addChain(this);
 		if (this.side.blocks)
 			this.addRow("memory (alive)", (width) => this.liveBytes(width));
 		for (const metric of countersOf(this.side))
@@ -125,6 +126,7 @@ class Tracks {
 		line.style.height = ALL_PX + "px";
 		this.summary.append(line);
 		this.rows.push(row);
+		return row;
 	}
 
 	addAxis() {
@@ -304,6 +306,8 @@ class Tracks {
 		const sums = row.sumsAt && row.sumsAt.sums, per = (this.to - this.from) / this.canvasBox().width, lines = [];
 		if (!sums)
 			return lines;
+		if (row.chain)
+			return describeChain(this.side, row.chain, time);
 		if (sums.memory)
 			return [[bytesText(sums.memory[x] || 0) + " alive", ""]];
 		if (sums.advance)
