@@ -101,5 +101,20 @@ class Baseline(InBrowser):
         self.assertIn("as wide as baseline and range", self.text("#sum"))
 
 
+class Lines(InBrowser):
+    """Those of a source belong to one of two profiles; a range and its baseline have the same."""
+
+    def note(self, html, anchor):
+        self.page.open(html, "#view=source" + anchor)
+        return self.text("#view-source .note")
+
+    def test_only_two_profiles_have_those_of_the_new_one(self):
+        diff = self.path("diff.html")
+        profc("diff", "--html", "-o", diff, self.data, self.data)
+        self.assertIn("Lines are those of the new profile.", self.note(diff, ""))
+        self.assertNotIn("new profile", self.note(self.html, "&from=2000000000&to=3000000000&oldFrom=0&oldTo=1000000000"))
+        self.assertIn("baseline", self.text("#sum"))
+
+
 if __name__ == "__main__":
     unittest.main()

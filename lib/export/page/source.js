@@ -359,7 +359,7 @@ class SourceView {
 			parts.push("The file is too large for the page: lines without text.");
 		if (this.source && this.source.warning)
 			parts.push(this.source.warning);
-		if (sides[1])
+		if (isOfTwo())
 			parts.push("Lines are those of the new profile.");
 		if (!this.code)
 			parts.push(sides[0].data.code ? "Instructions: choose one of the hottest functions." :
