@@ -3,14 +3,18 @@
  * Writes a made-up recording through the library, for timing report and export
  * and for measuring bytes per sample:
  *
- *	make_profile FILE [SAMPLES [STACKS [THREADS [COUNTS [BLOCKS [PERIOD_MS]]]]]]
+ *	make_profile FILE [SAMPLES [STACKS [THREADS [COUNTS [BLOCKS [PERIOD_MS [MARKS [CALLS
+ *		[PROCESSES]]]]]]]]]
  *
  * The shape is that of a server, by default at 500 Hz: some threads run on jittered ticks,
  * one sample in ten finds its thread asleep, and stacks come from a call graph
  * of 4000 functions in 24 modules, few of them hot and new ones turning up until
  * the end. So many functions are counted where they begin and at one of their calls, but one
  * in seven, which is refused. So many blocks are allocated, of which two in three are freed at
- * some later time. The same arguments give the same file.
+ * some later time. So many marks part the time evenly. So many calls of two functions are timed, of
+ * which one in a hundred is slow. Of several processes the first and the last have one thread, and
+ *the others have a name in common and share the rest; one begins after the other. The same
+ *arguments give the same file.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -43,6 +47,9 @@ struct maker {
 	uint64_t period_ns;
 	uint64_t nr_blocks;			/* that are to be allocated in all */
 	uint64_t allocated_bytes, nr_allocated; /* what those so far stand for */
+	uint64_t nr_calls, nr_timed;		/* that are to be timed in all; those so far */
+	uint64_t timed_ns;			/* the end of those */
+	uint32_t nr_threads, nr_processes;
 };
 
 /* xorshift64*: good enough, and the same everywhere. */
@@ -90,19 +97,44 @@ static void add_modules(struct maker *maker)
 	}
 }
 
-static void add_threads(struct maker *maker, uint32_t nr_threads)
+/* Of the first process and the last: one. */
+static uint32_t process_of(const struct maker *maker, uint32_t thread)
+{
+	uint32_t inner = maker->nr_processes - 2;
+
+	if (maker->nr_processes < 3 || !thread)
+		return 0;
+	if (thread + 1 == maker->nr_threads)
+		return inner + 1;
+	return 1 + (thread - 1) * inner / (maker->nr_threads - 2);
+}
+
+static void add_process(struct maker *maker, uint32_t number)
 {
 	struct profile *profile = maker->profile;
-	struct profile_process process = {.pid = 1000, .parent = PROCESS_NONE};
-	char name[32];
+	struct profile_process process = {.pid = 1000 + 100 * (pid_t)number,
+					  .parent = PROCESS_NONE};
+	const char *name = !number ? "madeup" : number + 1 < maker->nr_processes ? "pool" : "late";
 
-	process.name = profile_intern(profile, "madeup");
+	process.name = profile_intern(profile, name);
 	process.exe = profile_intern(profile, "/usr/bin/madeup");
 	process.command = profile_intern(profile, "madeup --serve");
 	profile_add_process(profile, &process);
-	for (uint32_t i = 0; i < nr_threads; i++) {
-		struct profile_thread thread = {.tid = 1000 + (pid_t)i};
+}
 
+static void add_threads(struct maker *maker)
+{
+	struct profile *profile = maker->profile;
+	char name[32];
+
+	for (uint32_t i = 0; i < maker->nr_processes; i++)
+		add_process(maker, i);
+	for (uint32_t i = 0, first = 0; i < maker->nr_threads; i++) {
+		struct profile_thread thread = {.process = process_of(maker, i)};
+
+		if (i && process_of(maker, i - 1) != thread.process)
+			first = i;
+		thread.tid = profile->processes[thread.process].pid + (pid_t)(i - first);
 		snprintf(name, sizeof(name), "worker-%u", i);
 		thread.name = profile_intern(profile, name);
 		profile_add_thread(profile, &thread);
@@ -114,7 +146,7 @@ static void add_threads(struct maker *maker, uint32_t nr_threads)
 	profile->meta.knows_freeing = true;
 	profile->meta.start_realtime_ns = UINT64_C(1700000000) * NS_PER_SEC;
 	profile->meta.exit_status = 0;
-	maker->last_ns = xcalloc(nr_threads, sizeof(*maker->last_ns));
+	maker->last_ns = xcalloc(maker->nr_threads, sizeof(*maker->last_ns));
 }
 
 /* A place where `function` calls somebody, or stands itself. */
@@ -355,6 +387,89 @@ static void search(struct maker *maker, uint64_t now_ns)
 	search_before(maker, now_ns / 2);
 }
 
+#define NR_TIMED   2 /* functions */
+#define SLOW_NS	   (5 * NS_PER_MS)
+#define NR_LENGTHS 34
+
+/* Of one function: calls since the last time, by the doubling of their length. */
+struct timed {
+	struct profile_span_sum sum;
+	uint64_t nr[NR_LENGTHS];
+};
+
+static void add_timed_functions(struct maker *maker)
+{
+	for (uint32_t i = 0; i < NR_TIMED; i++) {
+		struct profile_span span = {.where = entry(maker, 10 * i), .from_ns = 1000};
+
+		profile_add_span(maker->profile, &span);
+	}
+}
+
+static void add_call(struct maker *maker, uint32_t span, uint64_t from_ns, struct timed *timed)
+{
+	bool is_slow = below(maker, 100) == 0;
+	double doublings = is_slow ? 23 + 3 * unit(maker) : 12 + 2 * span + 4 * unit(maker);
+	struct profile_slow_call call = {.span = span,
+					 .thread = below(maker, maker->nr_threads),
+					 .from_ns = from_ns,
+					 .length_ns = (uint64_t)exp2(doublings)};
+	struct profile_span_sum *sum = &timed->sum;
+
+	sum->nr_begun++;
+	sum->total_ns += call.length_ns;
+	timed->nr[(unsigned int)doublings]++;
+	if (call.length_ns > sum->longest_ns) {
+		sum->longest_ns = call.length_ns;
+		sum->longest_from_ns = from_ns;
+		sum->longest_thread = call.thread;
+	}
+	if (call.length_ns >= SLOW_NS)
+		profile_add_slow_call(maker->profile, &call);
+}
+
+/* Those of the time since the last call of this. */
+static void add_calls(struct maker *maker, uint64_t nr_samples, uint64_t now_ns)
+{
+	uint64_t due = maker->nr_calls * maker->nr_samples / nr_samples;
+	struct timed timed[NR_TIMED] = {0};
+
+	for (; maker->nr_timed < due; maker->nr_timed++) {
+		uint32_t span = below(maker, NR_TIMED);
+
+		add_call(maker, span,
+			 maker->timed_ns +
+				 (uint64_t)(unit(maker) * 0.9 * (double)(now_ns - maker->timed_ns)),
+			 &timed[span]);
+	}
+	for (uint32_t span = 0; span < NR_TIMED; span++) {
+		timed[span].sum.span = span;
+		timed[span].sum.to_ns = now_ns;
+		profile_add_span_sum(maker->profile, &timed[span].sum);
+		for (unsigned int i = 0; i < NR_LENGTHS; i++) {
+			struct profile_span_length row = {.span = span,
+							  .to_ns = now_ns,
+							  .least_ns = UINT64_C(1) << i,
+							  .end_ns = UINT64_C(2) << i,
+							  .nr = timed[span].nr[i]};
+
+			if (row.nr)
+				profile_add_span_length(maker->profile, &row);
+		}
+	}
+	maker->timed_ns = now_ns;
+}
+
+static void add_marks(struct maker *maker, uint64_t nr, uint64_t end_ns)
+{
+	char text[32];
+
+	for (uint64_t i = 0; i < nr; i++) {
+		snprintf(text, sizeof(text), "mark %llu", (unsigned long long)i);
+		profile_add_mark(maker->profile, end_ns * (i + 1) / (nr + 1), text);
+	}
+}
+
 static void flush(struct maker *maker)
 {
 	struct err err = ERR_INIT;
@@ -365,8 +480,14 @@ static void flush(struct maker *maker)
 	maker->profile->nr_samples = 0;
 }
 
-static void make_samples(struct maker *maker, uint64_t nr_samples, uint32_t nr_stacks,
-			 uint32_t nr_threads)
+/* One process begins after the other in the first half. */
+static bool has_begun(const struct maker *maker, uint32_t thread, uint64_t nr_samples)
+{
+	return maker->nr_samples >=
+	       nr_samples / 2 * process_of(maker, thread) / maker->nr_processes;
+}
+
+static void make_samples(struct maker *maker, uint64_t nr_samples, uint32_t nr_stacks)
 {
 	uint64_t tick_ns = 0, flushed_ns = 0, period_ns = maker->period_ns;
 
@@ -375,7 +496,11 @@ static void make_samples(struct maker *maker, uint64_t nr_samples, uint32_t nr_s
 
 		tick_ns += period_ns * 3 / 4 + next_random(maker) % (period_ns / 2);
 		time_ns = tick_ns;
-		for (uint32_t i = 0; i < nr_threads && maker->nr_samples < nr_samples; i++) {
+		for (uint32_t i = 0; i < maker->nr_threads && maker->nr_samples < nr_samples; i++) {
+			if (!has_begun(maker, i, nr_samples)) {
+				maker->last_ns[i] = tick_ns;
+				continue;
+			}
 			time_ns += 12000 + below(maker, 20000);
 			add_sample(maker, i, time_ns,
 				   choose_stack(maker, maker->nr_samples, nr_samples, nr_stacks));
@@ -384,6 +509,8 @@ static void make_samples(struct maker *maker, uint64_t nr_samples, uint32_t nr_s
 		if (tick_ns - flushed_ns >= FLUSH_PERIODS * period_ns) {
 			if (maker->nr_blocks)
 				add_moment(maker, tick_ns);
+			if (maker->nr_calls)
+				add_calls(maker, nr_samples, tick_ns);
 			advance_counts(maker->profile, tick_ns);
 			flush(maker);
 			flushed_ns = tick_ns;
@@ -393,6 +520,8 @@ static void make_samples(struct maker *maker, uint64_t nr_samples, uint32_t nr_s
 		add_moment(maker, tick_ns);
 		search(maker, tick_ns);
 	}
+	if (maker->nr_calls)
+		add_calls(maker, nr_samples, tick_ns);
 	maker->profile->meta.duration_ns = tick_ns + NS_PER_MS;
 	advance_counts(maker->profile, maker->profile->meta.duration_ns);
 }
@@ -454,15 +583,20 @@ int main(int argc, char **argv)
 	uint32_t nr_counts = (uint32_t)(argc > 5 ? strtoul(argv[5], NULL, 10) : 0);
 	struct maker maker = {.profile = profile_new(), .random = 88172645463325252};
 	struct err err = ERR_INIT;
-	uint64_t nr_bytes_before_symbols;
+	uint64_t nr_bytes_before_symbols, nr_marks;
 	int fd;
 
 	maker.nr_blocks = argc > 6 ? strtoull(argv[6], NULL, 10) : 0;
 	maker.period_ns = (argc > 7 ? strtoull(argv[7], NULL, 10) : PERIOD_MS) * NS_PER_MS;
+	nr_marks = argc > 8 ? strtoull(argv[8], NULL, 10) : 0;
+	maker.nr_calls = argc > 9 ? strtoull(argv[9], NULL, 10) : 0;
+	maker.nr_processes = argc > 10 ? (uint32_t)strtoul(argv[10], NULL, 10) : 1;
+	maker.nr_threads = nr_threads;
 	if (argc < 2 || !maker.period_ns || !nr_samples || !nr_stacks || !nr_threads ||
-	    nr_counts > NR_FUNCTIONS) {
+	    nr_counts > NR_FUNCTIONS || !maker.nr_processes || maker.nr_processes == 2 ||
+	    nr_threads < maker.nr_processes) {
 		fprintf(stderr, "usage: make_profile FILE [SAMPLES [STACKS [THREADS [COUNTS "
-				"[BLOCKS [PERIOD_MS]]]]]]\n");
+				"[BLOCKS [PERIOD_MS [MARKS [CALLS [PROCESSES]]]]]]]]]\n");
 		return 2;
 	}
 	fd = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -472,9 +606,12 @@ int main(int argc, char **argv)
 		fail(&err);
 	maker.leaves = xcalloc(nr_stacks, sizeof(*maker.leaves));
 	add_modules(&maker);
-	add_threads(&maker, nr_threads);
+	add_threads(&maker);
 	add_counts(&maker, nr_counts);
-	make_samples(&maker, nr_samples, nr_stacks, nr_threads);
+	if (maker.nr_calls)
+		add_timed_functions(&maker);
+	make_samples(&maker, nr_samples, nr_stacks);
+	add_marks(&maker, nr_marks, maker.profile->meta.duration_ns);
 	flush(&maker);
 	nr_bytes_before_symbols = store_writer_nr_bytes(maker.writer);
 	make_symbols(maker.profile);

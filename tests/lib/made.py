@@ -12,11 +12,12 @@ from paths import BUILD
 MAKE_PROFILE = os.path.join(BUILD, "tests", "bench", "make_profile")
 
 
-def make_profile(path, samples, stacks, threads, counts=0, blocks=0, period_ms=2):
+def make_profile(path, samples, stacks, threads, counts=0, blocks=0, period_ms=2, marks=0, calls=0,
+                 processes=1):
     """The same recording for the same numbers, in every run."""
     subprocess.run(
         [MAKE_PROFILE, path, str(samples), str(stacks), str(threads), str(counts),
-         str(blocks), str(period_ms)],
+         str(blocks), str(period_ms), str(marks), str(calls), str(processes)],
         check=True, stdout=subprocess.DEVNULL,
     )
     return path
@@ -25,7 +26,8 @@ def make_profile(path, samples, stacks, threads, counts=0, blocks=0, period_ms=2
 class MadeCase(unittest.TestCase):
     """A directory and in it a made-up recording, `data`, the same for all tests of a class."""
 
-    SIZE = (10000, 1000, 3)  # samples, stacks, threads, functions counted, blocks allocated, period in ms
+    # Samples, stacks, threads, functions counted, blocks allocated, period in ms, marks, calls timed, processes.
+    SIZE = (10000, 1000, 3)
 
     @classmethod
     def setUpClass(cls):
