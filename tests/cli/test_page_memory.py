@@ -226,6 +226,23 @@ class Tab(OfMemory):
         self.assertTrue(self.page.run("document.querySelector('#view-memory').hidden"))
 
 
+class Phases(OfMemory):
+    SIZE = (2000, 300, 3, 0, 3000, 2, 3)
+
+    def test_are_of_the_blocks_that_are_looked_at(self):
+        """Of one size, as of all."""
+        self.open_memory("alloc")
+        size = self.page.run("document.querySelector('#view-memory .bars button').dataset.value")
+        for more in ("", f"&size={size}"):
+            self.open_memory("alloc", more)
+            self.page.click("#marks summary")
+            amounts = self.page.run("[...document.querySelectorAll('#phases tr')].slice(1).map((row) => row.children[3].innerText)")
+            self.assertEqual(len(amounts), 4)
+            sizes, deltas = zip(*map(amount, amounts))
+            whole, delta = amount(re.match(r"alloc ([\d.]+ \w+)", self.text("#sum"))[1])
+            self.assertAlmostEqual(sum(sizes), whole, delta=delta + sum(deltas))
+
+
 # By pixel of a column of the chart: how many have a colour of a band, from the lowest axis up.
 COLOURED = """(() => {
 	const canvas = document.querySelector("%s canvas"), {width, height} = canvas, found = [];

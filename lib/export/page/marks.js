@@ -12,11 +12,11 @@ function phasesOf(side) {
 
 // By phase, of the threads and stacks that are selected.
 function phaseSums(side) {
-	const keys = ["metric", "threads", "oldThreads", "focus", "only", "drop", "dropModules", "without"];
+	const keys = ["metric", "threads", "oldThreads", "focus", "only", "drop", "dropModules", "without", "size", "life"];
 	return remember("phases " + recordings.indexOf(side), keyOf(...keys), () => {
 		const kept = keptStacks(side), groups = [["all", [...groupsOf(side).values()].flat()]];
 		return phasesOf(side).slice(0, PHASES_MAX).map((phase) => {
-			const found = weigh(side, groups, state.metric, phase);
+			const found = weigh(side, groups, state.metric, phase, blockFilter());
 			return {...sumOf(kept ? keepStacks(found, kept) : found, side.data), joint: 0}; // as reports by mark judge them
 		});
 	});
