@@ -28,7 +28,9 @@ class TimeChart extends Sheet {
 		this.side = sides[0];
 		this.view = {from: 0, to: 1};
 		this.lanes = []; // {run, thread, name, row: where it begins, head: 1 if it has one, isShut, nr: of rows}
-		this.boxes = [];
+		this.made = null; // see boxes()
+		[this.openLabel, this.openX, this.openSample] = [[], [], []]; // of layOut(), by depth
+		this.pixels = new Pixels();
 		this.holders = new Map(); // by label of a frame of a holder: its thread
 		this.hovered = null;
 		this.focused = null; // {time, thread, depth}: boxes are laid out anew each time
@@ -174,41 +176,69 @@ class TimeChart extends Sheet {
 		this.keepView();
 	}
 
-	// Boxes {label, depth, x, width, from, to, blocked, path, lane, row}: neighbours with equal callers are one. Of a lane
-	// with a head that is a box, too, and `states` says what the thread did at which pixels.
-	layOut(lane) {
-		const {run} = lane, open = [], per = (this.view.to - this.view.from) / this.width, {start} = this.side.samples;
-		const close = (depth, x, time) => {
-			while (open.length > depth) {
-				const box = open.pop();
-				box.width = x - box.x;
-				box.to = time;
-				this.boxes.push(box);
+	// Neighbours with equal callers are one box. Calls visit(label, depth, x, end, blocked, sample of the first pixel) for
+	// each, a box before what is above it, and of those in rows [first, last) alone. Of a lane with a head that is a box of
+	// depth -1, too, and `states` says what the thread did at which pixels.
+	layOut(lane, first, last, visit) {
+		const {run} = lane, per = (this.view.to - this.view.from) / this.width, {start} = this.side.samples;
+		const least = Math.max(0, first - lane.row - lane.head), most = last - lane.row - lane.head, {openLabel, openX, openSample} = this;
+		let nr = 0, wasBlocked = false;
+		const close = (depth, x) => {
+			while (nr > depth) {
+				nr--;
+				if (nr >= least && nr < most)
+					visit(openLabel[nr], nr, openX[nr], x, wasBlocked, openSample[nr]);
 			}
 		};
 		lane.states = [];
-		if (lane.head)
-			this.boxes.push({label: -1, depth: -1, x: 0, width: this.width, ...this.view, lane: lane, row: lane.row});
-		for (let x = 0; x < this.width; x++) {
-			const time = this.view.from + (x + 0.5) * per, i = sampleAt(this.side, run, time);
+		if (lane.head && first <= lane.row && lane.row < last)
+			visit(-1, -1, 0, this.width, false, -1);
+		for (let x = 0, i = -1; x < this.width; x++) {
+			const time = this.view.from + (x + 0.5) * per, before = i;
+			i = sampleAt(this.side, run, time);
 			const isThere = i < run.last && start[i] <= time;
 			if (lane.head)
 				addState(lane.states, x, isThere ? kindAt(this.side, i) : "");
 			if (!isThere || lane.isShut || !this.isKept(i)) {
-				close(0, x, time);
+				close(0, x);
+				i = -1;
 				continue;
 			}
+			if (i === before)
+				continue;
 			const path = this.pathAt(i), blocked = isBlocked(this.side, i);
 			let same = 0;
-			while (same < path.length && same < open.length && open[same].label === path[same] &&
-					open[same].blocked === blocked)
+			while (blocked === wasBlocked && same < path.length && same < nr && openLabel[same] === path[same])
 				same++;
-			close(same, x, time);
-			for (let depth = same; depth < path.length; depth++)
-				open.push({label: path[depth], depth: depth, x: x, from: time, blocked: blocked, path: path, lane: lane,
-					row: lane.row + lane.head + depth});
+			close(same, x);
+			wasBlocked = blocked;
+			for (; nr < path.length; nr++) {
+				openLabel[nr] = path[nr];
+				openX[nr] = x;
+				openSample[nr] = i;
+			}
 		}
-		close(0, this.width, this.view.to);
+		close(0, this.width);
+	}
+
+	// {label, depth, x, width, from, to, blocked, path, lane, row} of what layOut() visits.
+	boxOf(lane, label, depth, x, end, blocked, sample) {
+		const per = (this.view.to - this.view.from) / this.width, row = lane.row + lane.head + depth;
+		if (depth < 0)
+			return {label: label, depth: depth, x: 0, width: this.width, ...this.view, lane: lane, row: row};
+		return {label: label, depth: depth, x: x, width: end - x, from: this.view.from + (x + 0.5) * per,
+			to: end === this.width ? this.view.to : this.view.from + (end + 0.5) * per, blocked: blocked,
+			path: this.pathAt(sample), lane: lane, row: row};
+	}
+
+	// Those of lanes in sight and beside them, whether they are in sight or not.
+	get boxes() {
+		if (!this.made) {
+			this.made = [];
+			for (const lane of this.visibleLanes())
+				this.layOut(lane, lane.row, lane.row + lane.nr, (...box) => this.made.push(this.boxOf(lane, ...box)));
+		}
+		return this.made;
 	}
 
 	yOf(row) {
@@ -221,24 +251,32 @@ class TimeChart extends Sheet {
 		return this.lanes.filter((lane) => this.yOf(lane.row + lane.nr) > -slack && this.yOf(lane.row) < this.height + slack);
 	}
 
+	redraw() {
+		this.made = null;
+		super.redraw();
+	}
+
 	paint(context) {
-		const look = frameLook(), narrow = new Map();
-		this.boxes = [];
+		const look = frameLook(), wide = [], {pixels} = this;
+		this.made = null;
 		this.scrolled = this.host.scrollTop;
-		this.visibleLanes().forEach((lane) => this.layOut(lane));
-		for (const box of this.boxes) {
-			const y = this.yOf(box.row);
-			if (y <= -FRAME_PX || y >= this.height)
-				continue;
-			if (box.depth < 0)
-				this.paintHead(context, box.lane, y);
-			else if (box.width < NARROW_BOX_PX && box.label >= 0 && box.label !== state.function)
-				addNarrow(narrow, box, y);
-			else
-				drawFrame(context, look, box.label, box.x, y, box.width, box.blocked && !this.holders.has(box.label) ? 0.45 : 1);
+		const first = Math.floor(this.scrolled / FRAME_PX), last = Math.ceil((this.scrolled + this.height - this.top()) / FRAME_PX);
+		const lanes = this.lanes.filter((lane) => lane.row < last && lane.row + lane.nr > first);
+		pixels.begin(this.canvas, context, look);
+		for (const lane of lanes) {
+			this.layOut(lane, first, last, (label, depth, x, end, blocked) => {
+				const y = this.top() + (lane.row + lane.head + depth) * FRAME_PX - this.scrolled, width = end - x;
+				if (width < NARROW_BOX_PX && label >= 0 && label !== state.function)
+					pixels.add(label, x, y, width, blocked);
+				else if (depth >= 0)
+					wide.push(label, x, y, width, blocked && !this.holders.has(label) ? 0.45 : 1);
+			});
 		}
-		paintNarrow(context, look, narrow);
-		const focused = this.boxes.find((box) => this.isFocused(box));
+		pixels.put(context);
+		for (let i = 0; i < wide.length; i += 5)
+			drawFrame(context, look, wide[i], wide[i + 1], wide[i + 2], wide[i + 3], wide[i + 4]);
+		lanes.filter((lane) => lane.head && lane.row >= first).forEach((lane) => this.paintHead(context, lane, this.yOf(lane.row)));
+		const focused = this.focused && this.boxes.find((box) => this.isFocused(box));
 		if (focused)
 			outline(context, look, focused.x, this.yOf(focused.row), focused.width, 2);
 		this.paintArrow(context, look);
@@ -296,8 +334,15 @@ class TimeChart extends Sheet {
 
 	boxAt(at) {
 		const row = Math.floor((at.y + this.host.scrollTop - this.top()) / FRAME_PX);
-		return at.y < this.top() ? null : this.boxes.find((box) =>
-			box.row === row && at.x >= box.x && at.x < box.x + box.width) || null;
+		const lane = at.y < this.top() ? undefined : this.lanes.find((one) => row >= one.row && row < one.row + one.nr);
+		let found = null;
+		if (lane) {
+			this.layOut(lane, row, row + 1, (label, depth, x, end, blocked, sample) => {
+				if (at.x >= x && at.x < end)
+					found = this.boxOf(lane, label, depth, x, end, blocked, sample);
+			});
+		}
+		return found;
 	}
 
 	hover(event) {
@@ -497,26 +542,61 @@ class TimeChart extends Sheet {
 	}
 }
 
-// Boxes without a name are drawn function by function, and without a gap: there may be one for each pixel of each row.
+// Boxes without a name have no gap, and are written as pixels: there may be one for each pixel of each row.
 const NARROW_BOX_PX = 5;
 
-function addNarrow(narrow, {label, blocked, x, width}, y) {
-	const key = 2 * label + (blocked ? 1 : 0);
-	let boxes = narrow.get(key);
-	if (!boxes)
-		narrow.set(key, boxes = []);
-	boxes.push(x, y, width);
-}
-
-function paintNarrow(context, look, narrow) {
-	for (const [key, boxes] of narrow) {
-		const label = key >> 1, isFound = look.matches && look.matches[label];
-		context.fillStyle = isFound ? look.match : look.colors[label];
-		context.globalAlpha = (key % 2 ? 0.45 : 1) * (look.matches && !isFound ? 0.35 : 1);
-		for (let i = 0; i < boxes.length; i += 3)
-			context.fillRect(boxes[i], boxes[i + 1], boxes[i + 2], FRAME_PX - 1);
+class Pixels {
+	begin(canvas, context, look) {
+		const {width, height} = canvas;
+		if (!this.image || this.image.width !== width || this.image.height !== height) {
+			this.image = context.createImageData(width, height);
+			this.words = new Uint32Array(this.image.data.buffer);
+		} else {
+			this.words.fill(0);
+		}
+		if (this.colors !== look.colors || this.matches !== look.matches || this.match !== look.match) {
+			this.known = new Uint32Array(2 * functions.length); // by function, and is it blocked?
+			[this.colors, this.matches, this.match] = [look.colors, look.matches, look.match];
+		}
+		this.context = context;
+		this.scale = devicePixelRatio || 1;
+		this.rows = []; // by first line: behind the last one
 	}
-	context.globalAlpha = 1;
+
+	// As words in memory, where red comes first. The context says what a colour is in numbers.
+	colorOf(label, blocked) {
+		const at = 2 * label + (blocked ? 1 : 0);
+		if (!this.known[at]) {
+			const isFound = this.matches && this.matches[label], {context} = this;
+			context.fillStyle = isFound ? this.match : this.colors[label];
+			const rgb = parseInt(context.fillStyle.slice(1), 16);
+			const alpha = (blocked ? 0.45 : 1) * (this.matches && !isFound ? 0.35 : 1);
+			const bytes = [rgb >> 16, rgb >> 8 & 255, rgb & 255, Math.round(255 * alpha)];
+			this.known[at] = new Uint32Array(Uint8Array.from(bytes).buffer)[0];
+		}
+		return this.known[at];
+	}
+
+	// Into the first line of its row alone: all are alike.
+	add(label, x, y, width, blocked) {
+		const {words, scale, image} = this, top = Math.max(0, Math.round(y * scale));
+		const bottom = Math.min(image.height, Math.round((y + FRAME_PX - 1) * scale));
+		if (top >= bottom)
+			return;
+		const left = Math.round(x * scale), end = top * image.width + Math.round((x + width) * scale), color = this.colorOf(label, blocked);
+		this.rows[top] = bottom;
+		for (let i = top * image.width + left; i < end; i++)
+			words[i] = color;
+	}
+
+	put(context) {
+		const {words, image: {width}} = this;
+		this.rows.forEach((bottom, top) => {
+			for (let line = top + 1; line < bottom; line++)
+				words.copyWithin(line * width, top * width, (top + 1) * width);
+		});
+		context.putImageData(this.image, 0, 0);
+	}
 }
 
 // What of the samples that a pixel stands for is most.
