@@ -235,7 +235,7 @@ class TimeChart extends Sheet {
 	get boxes() {
 		if (!this.made) {
 			this.made = [];
-			for (const lane of this.visibleLanes())
+			for (const lane of this.nearLanes())
 				this.layOut(lane, lane.row, lane.row + lane.nr, (...box) => this.made.push(this.boxOf(lane, ...box)));
 		}
 		return this.made;
@@ -245,10 +245,10 @@ class TimeChart extends Sheet {
 		return this.top() + row * FRAME_PX - this.scrolled;
 	}
 
-	// Lanes in sight; those beside them as well while keys go from box to box.
-	visibleLanes() {
-		const slack = this.focused ? this.height : 0;
-		return this.lanes.filter((lane) => this.yOf(lane.row + lane.nr) > -slack && this.yOf(lane.row) < this.height + slack);
+	// Lanes in sight, and those beside them: keys go there, however far it is.
+	nearLanes() {
+		const isVisible = (lane) => lane && this.yOf(lane.row + lane.nr) > 0 && this.yOf(lane.row) < this.height;
+		return this.lanes.filter((lane, i) => [this.lanes[i - 1], lane, this.lanes[i + 1]].some(isVisible));
 	}
 
 	redraw() {
