@@ -1026,6 +1026,42 @@ class Comparison(InBrowser):
         new, old = (self.page.box(f"#summary{suffix}") for suffix in ("", "-old"))
         self.assertGreater(old[1], new[1] + new[3])
 
+    def middle_s(self):
+        """When the box is at which keys begin, in time order."""
+        self.page.run("document.querySelector('#view-chart canvas').focus()")
+        self.page.key("ArrowDown")
+        return float(re.search(r" at ([0-9.]+) s", self.text("#said"))[1])
+
+    def test_time_order_is_that_of_either_side(self):
+        ends_s = [Recording(path).report()["duration_ns"] / 1e9 for path in (self.data, self.old)]
+        self.assertGreater(ends_s[0], 1.3 * ends_s[1])
+        self.page.click("#tab-chart")
+        chosen = "document.querySelector('#thread').selectedOptions[0].innerText"
+        self.assertTrue(self.page.run(chosen).startswith("new: "))
+        self.assertAlmostEqual(self.middle_s(), ends_s[0] / 2, delta=0.02 * ends_s[0])
+        self.choose("#thread", "old 1")
+        self.assertRegex(self.page.run(chosen), r"^old: .*worker-1")
+        self.assertAlmostEqual(self.middle_s(), ends_s[1] / 2, delta=0.02 * ends_s[1])
+        self.page.open(self.html, self.page.run("location.hash"))
+        self.assertRegex(self.page.run(chosen), r"^old: .*worker-1")
+        self.choose("#thread", "old process 0")
+        self.assertEqual(self.page.run(chosen), "old: all 2 threads of madeup")
+        self.choose("#thread", "0")
+        self.assertNotIn("ofOld", self.state())
+
+    def test_tracks_of_the_old_side_lead_to_its_time_order(self):
+        left, top, width, height = self.page.box("#threads-old canvas")
+        self.page.click_at(left + width / 2, top + height / 2)
+        self.assertEqual([self.state()["view"], self.state()["ofOld"]], ["chart", "1"])
+        self.page.back()
+        self.assertNotIn("ofOld", self.state())
+        self.page.run("document.querySelector('#threads-old input').focus()")
+        self.page.key("Enter")
+        self.assertEqual([self.state()["view"], self.state()["ofOld"]], ["chart", "1"])
+        self.page.run("document.querySelector('#threads input').focus()")
+        self.page.key("Enter")
+        self.assertNotIn("ofOld", self.state())
+
     def test_no_two_elements_have_one_id(self):
         ids = self.page.run("[...document.querySelectorAll('[id]')].map((at) => at.id)")
         self.assertEqual(len(ids), len(set(ids)))

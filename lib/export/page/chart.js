@@ -25,7 +25,7 @@ const LANES_OPEN = 6; // of more than these stacks are not shown at first
 class TimeChart extends Sheet {
 	constructor(host) {
 		super(host, "Time order");
-		this.side = sides[0];
+		this.side = orderedSide();
 		this.view = {from: 0, to: 1};
 		this.lanes = []; // {run, thread, name, row: where it begins, head: 1 if it has one, isShut, nr: of rows}
 		this.made = null; // see boxes()
@@ -70,7 +70,7 @@ class TimeChart extends Sheet {
 	}
 
 	wholeKey() {
-		return keyOf("from", "to") + this.lanes.map((lane) => lane.thread).join();
+		return keyOf("from", "to", "oldFrom", "oldTo", "ofOld") + this.lanes.map((lane) => lane.thread).join();
 	}
 
 	// When the threads ran. Sleepers beside others would leave no room for those.
@@ -86,7 +86,8 @@ class TimeChart extends Sheet {
 	}
 
 	update() {
-		const bounds = this.bounds(), key = keyOf("from", "to", "thread", "process", "left", "right");
+		this.side = orderedSide();
+		const bounds = this.bounds(), key = keyOf("from", "to", "oldFrom", "oldTo", "ofOld", "thread", "process", "left", "right");
 		this.hidden = hiddenFunctions();
 		this.kept = keptStacks(this.side);
 		this.paths = new Map();
@@ -414,7 +415,7 @@ class TimeChart extends Sheet {
 		const label = this.side.stackFunction[stackOfSample(this.side, shown)];
 		if (lane && lane.isShut)
 			this.shut(lane, false);
-		setState(lane ? {function: label} : {...onlyThread(thread), function: label});
+		setState(lane ? {function: label} : {...onlyThread(this.side, thread), function: label});
 		if (lane)
 			this.reveal(lane);
 		hideTip();
@@ -621,7 +622,7 @@ function isLaneShut(thread, i) {
 const deepest = new WeakMap();
 
 function deepestOf(side, run) {
-	const depths = remember("depths", "", () => {
+	const depths = remember("depths " + recordings.indexOf(side), "", () => {
 		const depth = new Uint16Array(side.nrStacks);
 		for (let i = 0; i < depth.length; i++)
 			depth[i] = side.stackPrefix[i] < 0 ? 1 : depth[side.stackPrefix[i]] + 1;
@@ -636,19 +637,29 @@ function deepestOf(side, run) {
 	return deepest.get(run);
 }
 
-// What the address says of a thread alone, and of all threads of a process.
-function onlyThread(thread) {
-	return {thread: thread, process: -1};
+// What the address says of a thread alone, and of all threads of a process; of two recordings in either of them.
+function onlyThread(side, thread) {
+	return {thread: thread, process: -1, ...inOrderOf(side)};
 }
 
-function allOfProcess(process) {
-	return {thread: -1, process: process};
+function allOfProcess(side, process) {
+	return {thread: -1, process: process, ...inOrderOf(side)};
+}
+
+function inOrderOf(side) {
+	const isOld = recordings.indexOf(side) > 0;
+	return isOld === state.ofOld ? {} : {ofOld: isOld, shut: null};
+}
+
+// The recording that is shown in time order.
+function orderedSide() {
+	return recordings[state.ofOld && isOfTwo() ? 1 : 0];
 }
 
 // The thread of the time order: the one that was chosen, or the one with most samples of those
 // that are selected.
 function chosenThread() {
-	const side = sides[0], chosen = threadsOf(side);
+	const side = orderedSide(), chosen = threadsOf(side);
 	if (state.thread in side.threads && side.runOfThread[state.thread] >= 0)
 		return state.thread;
 	let best = -1, most = -1;
@@ -663,7 +674,7 @@ function chosenThread() {
 
 // Rows of the list of threads, in its order: the chosen thread, or those of the chosen process that are selected.
 function shownThreads(side) {
-	const {list} = tracks[0], rows = list.threads.filter((row) => list.isChosen(row.thread) && side.threads[row.thread][0] === state.process);
+	const {list} = tracks[recordings.indexOf(side)], rows = list.threads.filter((row) => list.isChosen(row.thread) && side.threads[row.thread][0] === state.process);
 	if (state.process >= 0)
 		return rows.sort(TRACK_ORDERS[state.trackSort] || TRACK_ORDERS.cpu);
 	return list.threads.filter((row) => row.thread === chosenThread());
@@ -675,8 +686,8 @@ function chartNote() {
 		"Stacks of CPU time and waits, as in every metric." : "";
 }
 
-// Threads by process, and before those of each all of them.
-function fillThreads(choice, side) {
+// Threads by process, and before those of each all of them. `word` begins their values, and `name` their names.
+function fillThreads(choice, side, word, before) {
 	const byProcess = new Map();
 	for (const run of side.runs) {
 		const process = side.threads[run.thread][0];
@@ -684,25 +695,26 @@ function fillThreads(choice, side) {
 	}
 	for (const [process, threads] of byProcess) {
 		const [name, pid] = side.processes[process], group = element("optgroup");
-		group.label = name + " (pid " + pid + ")";
+		group.label = before + name + " (pid " + pid + ")";
 		if (threads.length > 1)
-			group.append(new Option("all " + threads.length + " threads of " + name, "process " + process));
-		group.append(...threads.map((thread) => new Option(threadName(side, thread), thread)));
+			group.append(new Option(before + "all " + threads.length + " threads of " + name, word + "process " + process));
+		group.append(...threads.map((thread) => new Option(before + threadName(side, thread), word + thread)));
 		choice.append(...(threads.length > 1 ? [group] : group.children));
 	}
 }
 
 function makeChartView(host) {
 	const chart = new TimeChart(host.querySelector(".chart")), choice = byId("thread");
-	fillThreads(choice, sides[0]);
+	recordings.forEach((side, i) => fillThreads(choice, side, i ? "old " : "", isOfTwo() ? sideNames()[i] + ": " : ""));
 	choice.addEventListener("change", () => {
-		const [word, process] = choice.value.split(" ");
-		setState(process === undefined ? onlyThread(Number(word)) : allOfProcess(Number(process)));
+		const words = choice.value.split(" "), side = recordings[words[0] === "old" ? 1 : 0], number = Number(words[words.length - 1]);
+		setState((words.includes("process") ? allOfProcess : onlyThread)(side, number));
 	});
 	return {
 		update: () => {
 			chart.update();
-			choice.value = state.process >= 0 ? "process " + state.process : String(chosenThread());
+			choice.value = (recordings.indexOf(orderedSide()) ? "old " : "") +
+				(state.process >= 0 ? "process " + state.process : chosenThread());
 			byId("chart-note").textContent = chartNote();
 		},
 		redraw: () => chart.redraw(), find: (step) => chart.find(step),

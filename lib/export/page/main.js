@@ -168,8 +168,6 @@ async function start() {
 	await readSides();
 	fillChoices();
 	showHeader();
-	if (isOfTwo())
-		byId("tab-chart").textContent = "Time order (new)";
 	listenToTools();
 	listenToMenu();
 	state = decodeState(location.hash);

@@ -6,7 +6,7 @@ const DEFAULTS = {
 	view: "flame", metric: "", from: null, to: null, threads: null, focus: -1, only: "", drop: [], dropModules: [], without: "", hide: [],
 	hideModules: [], merge: [], steps: [], collapse: false, invert: false, group: "process", pattern: "[0-9]+",
 	zoom: [], left: null, right: null, function: -1, search: "", sort: "-self", waitSort: "-blocked", memorySort: "-amount", size: -1, life: -1, colors: "module", thread: -1, line: 0, asm: false,
-	file: "", folded: null, trackSort: "cpu", tall: 0, process: -1, shut: null, heat: false, column: 0,
+	file: "", folded: null, trackSort: "cpu", tall: 0, process: -1, shut: null, ofOld: false, heat: false, column: 0,
 	oldFrom: null, oldTo: null, oldThreads: null, oldFolded: null, theme: "",
 };
 const NUMBERS = ["from", "to", "oldFrom", "oldTo", "left", "right"]; // or null
@@ -90,7 +90,9 @@ function checkState(read) {
 		read.trackSort = defaults.trackSort;
 	if (!["", "light", "dark"].includes(read.theme))
 		read.theme = "";
-	if (!sides[0].runs.some((run) => sides[0].threads[run.thread][0] === read.process))
+	read.ofOld = read.ofOld && isOfTwo();
+	const ordered = recordings[read.ofOld ? 1 : 0];
+	if (!ordered.runs.some((run) => ordered.threads[run.thread][0] === read.process))
 		read.process = -1;
 	if (!HEAT_COLUMNS_S.includes(read.column))
 		read.column = 0;

@@ -265,8 +265,9 @@ class ThreadList {
 			this.goTo(this.listed.indexOf(row.above));
 		else if ((event.key === "ArrowLeft" || event.key === "ArrowRight") && row && row.rows && !this.found)
 			this.fold(row, event.key === "ArrowLeft");
-		else if (event.key === "Enter" && row && this.side === sides[0])
-			setState({...(row.rows ? allOfProcess(row.process) : onlyThread(row.thread)), view: "chart", left: null, right: null});
+		else if (event.key === "Enter" && row)
+			setState({...(row.rows ? allOfProcess(this.side, row.process) : onlyThread(this.side, row.thread)), view: "chart",
+				left: null, right: null});
 		else
 			return;
 		event.preventDefault();

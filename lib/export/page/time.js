@@ -281,13 +281,11 @@ class Tracks {
 		const row = this.rowOf(event.target);
 		if (this.chosenFrom() !== null)
 			this.choose(null, null);
-		else if (row && this.side !== sides[0]) // whose time order is not shown
-			return;
 		else if (row && row.run)
-			setState({...onlyThread(row.thread), view: "chart", left: null, right: null,
+			setState({...onlyThread(this.side, row.thread), view: "chart", left: null, right: null,
 				...this.functionAt(row, this.timeAt(event.clientX))});
 		else if (row && row.rows)
-			setState({...allOfProcess(row.process), view: "chart", left: null, right: null});
+			setState({...allOfProcess(this.side, row.process), view: "chart", left: null, right: null});
 	}
 
 	rowOf(canvas) {
