@@ -27,10 +27,10 @@ ASSET(page_css, "lib/export/page/page.css")
 ASSET(page_html, "lib/export/page/page.html")
 /* One script, in the order in which the files need each other. */
 #define PART "\"\n.incbin \"lib/export/page/"
-ASSET(page_js,
-      "lib/export/page/format.js" PART "data.js" PART "state.js" PART "tally.js" PART
-      "select.js" PART "waits.js" PART "trees.js" PART "colors.js" PART "tip.js" PART
-      "search.js" PART "rows.js" PART "copy.js" PART "axis.js" PART "minimap.js" PART
-      "flame.js" PART "sandwich.js" PART "chart.js" PART "tree.js" PART "table.js" PART
-      "source.js" PART "waiting.js" PART "memory_chart.js" PART "memory.js" PART "threads.js" PART
-      "chain.js" PART "marks.js" PART "heat.js" PART "time.js" PART "header.js" PART "main.js")
+ASSET(page_js, "lib/export/page/format.js" PART "data.js" PART "state.js" PART "tally.js" PART
+	       "select.js" PART "waits.js" PART "trees.js" PART "colors.js" PART "tip.js" PART
+	       "search.js" PART "rows.js" PART "copy.js" PART "axis.js" PART "minimap.js" PART
+	       "flame.js" PART "sandwich.js" PART "chart.js" PART "tree.js" PART "table.js" PART
+	       "source.js" PART "waiting.js" PART "memory_chart.js" PART "memory.js" PART
+	       "spans.js" PART "threads.js" PART "chain.js" PART "marks.js" PART "heat.js" PART
+	       "time.js" PART "header.js" PART "main.js")

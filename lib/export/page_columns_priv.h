@@ -11,7 +11,7 @@
 struct json;
 struct sink;
 
-#define PAGE_COLUMNS_MAX 64
+#define PAGE_COLUMNS_MAX 80
 
 struct page_column {
 	const char *name; /* borrowed */

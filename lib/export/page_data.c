@@ -15,6 +15,7 @@
 #include "export/extract_priv.h"
 #include "export/flame_tree_priv.h"
 #include "export/page_chain_priv.h"
+#include "export/page_spans_priv.h"
 #include "mapping/module.h"
 #include "verdict/verdict.h"
 #include "view/rate_text.h"
@@ -335,6 +336,7 @@ static void number_counted_functions(struct page_data *data)
 void page_data_write(struct page_data *data, struct sink *sink)
 {
 	struct page_chain *chain = data->match ? NULL : page_chain_new(data->extract->selection);
+	struct page_spans *spans = page_spans_new(data->extract->profile);
 	struct json json;
 
 	write_frames(data);
@@ -345,6 +347,7 @@ void page_data_write(struct page_data *data, struct sink *sink)
 	page_blocks_write(data);
 	page_advances_write(data);
 	page_chain_write(chain, &data->columns, &data->threads, &data->functions);
+	page_spans_write(spans, &data->threads, &data->columns);
 	page_columns_finish(&data->columns);
 	number_counted_functions(data);
 	json_init(&json, sink);
@@ -360,6 +363,7 @@ void page_data_write(struct page_data *data, struct sink *sink)
 	page_waits_write_members(data, &json);
 	page_chain_write_members(chain, &json);
 	page_chain_free(chain);
+	page_spans_write_members(spans, &data->threads, &json);
 	write_threads(data, &json);
 	write_names(data, &json);
 	write_match(data, &json);
@@ -367,4 +371,5 @@ void page_data_write(struct page_data *data, struct sink *sink)
 	json_object_end(&json);
 	json_finish(&json);
 	sink_write(sink, data->columns.bytes.bytes, data->columns.bytes.nr_bytes);
+	page_spans_free(spans);
 }

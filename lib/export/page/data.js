@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Reads the data block: base64 of gzip of a line of JSON and columns of numbers. Written by
-// page_data.c, page_stacks.c, page_samples.c, page_waits.c, page_blocks.c, page_chain.c (see chain.js). Columns, of
-// which `columns` has name, how many numbers, bytes of one and the least one (see page_columns_priv.h):
+// page_data.c, page_stacks.c, page_samples.c, page_waits.c, page_blocks.c, page_spans.c, page_chain.c (see chain.js).
+// Columns, of which `columns` has name, how many numbers, bytes of one and the least one (see page_columns_priv.h):
 //
 //	frameFunction, frameFile (and 1), frameLine, frameInlined   levels of inline chains
 //	frameAddress (delta)   where the page has instructions
@@ -29,6 +29,10 @@
 //	advanceAmount, advanceNr (0: without a stack)   by how much counters advanced between samples
 //	advanceSpan, advanceSpread, advanceSlack   of elapsed time alone, whose rows are the first: since
 //		when, what it stands for, and by how much it may be more or less
+//	callFunction, callInterval, callRange, callNr   how many calls of a function of `timedCalls` ended in an interval of
+//		time and took as long as a range of lengths: `timedCalls` has the ends of both, and functions as [name, how
+//		many began, ended, how long these took, the longest, when that began, its thread and 1 or 0]
+//	slowFunction, slowThread (and 1; 0: not known), slowTime (from the one before), slowLength   calls that took long
 function bytesOf(text) {
 	if (Uint8Array.fromBase64) // 2025
 		return Uint8Array.fromBase64(text);

@@ -11,6 +11,7 @@
 //	colors.js, tip.js, search.js, rows.js, copy.js   parts that views share
 //	axis.js, minimap.js   the axis of time with marks, and the whole of a graph of which a part is in sight
 //	memory_chart.js, memory.js   memory over time, and by function, size and length of life
+//	spans.js   timed calls by time and length
 //	flame.js, sandwich.js, chart.js, tree.js, table.js, source.js, waiting.js   the views
 //	threads.js, chain.js, marks.js, heat.js, time.js   tracks by process and thread, the critical path, phases between
 //		marks, the heat map, and the range of time

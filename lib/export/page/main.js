@@ -2,7 +2,7 @@
 // Reads the data, makes the views, and shows what the address says.
 const views = {};
 const MAKERS = {flame: makeFlameView, chart: makeTimeOrderView, sandwich: makeSandwichView, tree: makeTreeView,
-	table: makeTableView, source: makeSourceView, waits: makeWaitsView, memory: makeMemoryView};
+	table: makeTableView, source: makeSourceView, waits: makeWaitsView, memory: makeMemoryView, spans: makeSpansView};
 let tracks = []; // of each recording
 
 function viewOf(name) {
@@ -24,7 +24,7 @@ function showAll(before) {
 	showSum();
 	showLegend();
 	showChosen();
-	byId("legend").hidden = ["table", "tree", "source", "waits", "memory"].includes(state.view) ||
+	byId("legend").hidden = ["table", "tree", "source", "waits", "memory", "spans"].includes(state.view) ||
 		(state.view === "chart" && isMemory(state.metric));
 	tracks.forEach((one) => one.update());
 	viewOf(state.view).update();
@@ -143,6 +143,9 @@ async function readSides() {
 	}
 	if (recordings[1] || !recordings[0].blocks)
 		leaveOut("memory");
+	recordings[0].spans = recordings[1] ? null : decodeSpans(data);
+	if (!recordings[0].spans)
+		leaveOut("spans");
 	chooseSides();
 	sides.forEach(addWaits);
 	metrics = Object.keys(UNITS).filter((metric) => sides.some((side) => findMetrics(side).includes(metric)));

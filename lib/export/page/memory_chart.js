@@ -80,15 +80,12 @@ function niceAmount(least) {
 	return UNITS[state.metric] === "bytes" ? 2 ** Math.ceil(Math.log2(Math.max(least, 1))) : niceStep(least);
 }
 
-class MemoryChart extends Sheet {
-	constructor(host) {
-		const caption = element("p", "above"), sheet = element("div"), list = element("div", "band-list");
-		host.append(caption, sheet, list);
-		super(sheet, "Memory over time");
-		this.caption = caption;
-		this.list = list;
+// A sheet of the selected time, in which dragging selects a part of it.
+class RangeSheet extends Sheet {
+	constructor(host, label) {
+		super(host, label);
 		this.side = sides[0];
-		this.cursor = null; // {x, band}
+		this.cursor = null; // {x, …}
 		this.dragged = null; // {from, to} in pixels
 		this.listen();
 	}
@@ -135,6 +132,46 @@ class MemoryChart extends Sheet {
 		setState({from: Math.round(this.timeAt(pixels.from)), to: Math.round(this.timeAt(pixels.to)), left: null, right: null});
 	}
 
+	top() {
+		return AXIS_PX + 2 + (this.side.data.marks.length ? MARK_PX : 0);
+	}
+
+	bottom() {
+		return this.height - 2;
+	}
+
+	paintTime(context, look) {
+		const {from, to} = this.bounds(), {marks} = this.side.data;
+		paintTimes(context, from, to, this.width, look);
+		paintMarks(context, marks, from, to, this.width, AXIS_PX, look);
+		paintMarkLines(context, marks, from, to, this.width, this.top(), this.height, look);
+	}
+
+	paintCursor(context) {
+		if (this.cursor) {
+			context.fillStyle = dark() ? "#fff" : "#000";
+			context.fillRect(this.cursor.x, this.top(), 1, this.height);
+		}
+		if (!this.dragged)
+			return;
+		context.fillStyle = "rgb(59 130 246 / 25%)";
+		context.fillRect(this.dragged.from, this.top(), this.dragged.to - this.dragged.from, this.height);
+	}
+
+	describeDragged() {
+		return [[timeText(this.timeAt(this.dragged.to) - this.timeAt(this.dragged.from)), "numbers"]];
+	}
+}
+
+class MemoryChart extends RangeSheet {
+	constructor(host) {
+		const caption = element("p", "above"), sheet = element("div"), list = element("div", "band-list");
+		host.append(caption, sheet, list);
+		super(sheet, "Memory over time");
+		this.caption = caption;
+		this.list = list;
+	}
+
 	update() {
 		this.caption.replaceChildren(element("span", "", CHART_TITLES[state.metric] + ", by the function that allocates"),
 			...this.peakText(), this.side.data.sharesRows && ["live", "peak"].includes(state.metric) ?
@@ -151,14 +188,6 @@ class MemoryChart extends Sheet {
 	}
 
 	// --- what is drawn ---
-
-	top() {
-		return AXIS_PX + 2 + (this.side.data.marks.length ? MARK_PX : 0);
-	}
-
-	bottom() {
-		return this.height - 2;
-	}
 
 	yOf(amount) {
 		return this.bottom() - amount / (this.shown.most * 1.05 || 1) * (this.bottom() - this.top());
@@ -222,12 +251,10 @@ class MemoryChart extends Sheet {
 	}
 
 	paintTime(context, look) {
-		const {from, to} = this.bounds(), {marks, peakNs, liveNs} = this.side.data;
+		const {from, to} = this.bounds(), {peakNs, liveNs} = this.side.data;
 		const moment = state.metric === "peak" ? peakNs : state.metric === "live" ? liveNs : null;
 		const x = (moment - from) / (to - from) * this.width, isRight = x > this.width / 2;
-		paintTimes(context, from, to, this.width, look);
-		paintMarks(context, marks, from, to, this.width, AXIS_PX, look);
-		paintMarkLines(context, marks, from, to, this.width, this.top(), this.height, look);
+		super.paintTime(context, look);
 		if (moment === null || x < 0 || x > this.width)
 			return;
 		context.fillStyle = look.text;
@@ -235,17 +262,6 @@ class MemoryChart extends Sheet {
 		context.textAlign = isRight ? "right" : "left";
 		context.fillText(state.metric, x + (isRight ? -4 : 4), this.top() + 11);
 		context.textAlign = "left";
-	}
-
-	paintCursor(context) {
-		if (this.cursor) {
-			context.fillStyle = dark() ? "#fff" : "#000";
-			context.fillRect(this.cursor.x, this.top(), 1, this.height);
-		}
-		if (!this.dragged)
-			return;
-		context.fillStyle = "rgb(59 130 246 / 25%)";
-		context.fillRect(this.dragged.from, this.top(), this.dragged.to - this.dragged.from, this.height);
 	}
 
 	paint(context) {
@@ -307,8 +323,7 @@ class MemoryChart extends Sheet {
 		this.cursor = {x: x, band: this.bandAt(x, at.y)};
 		this.canvas.style.cursor = this.cursor.band >= 0 ? "pointer" : "crosshair";
 		this.redraw();
-		showTip(this.dragged ? [[timeText(this.timeAt(this.dragged.to) - this.timeAt(this.dragged.from)), "numbers"]] :
-			this.describe(this.cursor), event.clientX, event.clientY);
+		showTip(this.dragged ? this.describeDragged() : this.describe(this.cursor), event.clientX, event.clientY);
 	}
 
 	click(event) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What is shown. All of it stands in the address behind #, so that a link shows the same and Back
 // undoes what was done. Functions stand there by number, which is theirs in this page alone.
-const VIEWS = ["flame", "chart", "sandwich", "tree", "table", "source", "waits", "memory"];
+const VIEWS = ["flame", "chart", "sandwich", "tree", "table", "source", "waits", "memory", "spans"];
 const DEFAULTS = {
 	view: "flame", metric: "", from: null, to: null, threads: null, focus: -1, only: "", drop: [], dropModules: [], without: "", hide: [],
 	hideModules: [], merge: [], steps: [], collapse: false, invert: false, group: "process", pattern: "[0-9]+",
-	zoom: [], left: null, right: null, function: -1, search: "", sort: "-self", waitSort: "-blocked", memorySort: "-amount", size: -1, life: -1, colors: "module", thread: -1, line: 0, asm: false,
+	zoom: [], left: null, right: null, function: -1, search: "", sort: "-self", waitSort: "-blocked", memorySort: "-amount", slowSort: "-length", timed: -1, size: -1, life: -1, colors: "module", thread: -1, line: 0, asm: false,
 	file: "", folded: null, trackSort: "cpu", tall: 0, process: -1, shut: null, ofOld: false, heat: false, column: 0,
 	oldFrom: null, oldTo: null, oldThreads: null, oldFolded: null, theme: "",
 };
