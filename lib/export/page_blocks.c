@@ -16,6 +16,7 @@
 #include "calltree/wait_function.h"
 #include "export/extract_priv.h"
 #include "export/page_data_priv.h"
+#include "export/page_resident_priv.h"
 #include "profile/profile.h"
 
 /* Bits of the column of metrics: whether a block is one of … */
@@ -435,6 +436,8 @@ void page_blocks_write(struct page_data *data)
 	write_lifetimes(data, &blocks);
 	write_left(data, &blocks);
 	write_leaf_sites(data, &blocks);
+	if (data->extract->selection->everything)
+		page_resident_write(profile, &data->columns);
 	for (size_t i = 0; i < blocks.nr; i++)
 		if (blocks.rows[i].flags & ~FLAG_FREED)
 			data->memory.nr_recorded += blocks.rows[i].seen.sample.nr;

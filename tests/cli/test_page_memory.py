@@ -290,7 +290,8 @@ class OverTime(OfMemory):
         names = self.page.run("[...document.querySelectorAll('.band-list button .name')].map((at) => at.innerText)")
         self.assertGreater(len(names), 3)
         self.assertEqual(names, self.most_of_the_time(len(names)))
-        self.page.click(".band-list button")
+        self.page.run("document.querySelector('.band-list button .name').click()")
+        self.page.settle()
         self.assertIn(names[0], self.text("#chosen-text"))
 
     def test_dragging_selects_a_range_of_all_views(self):
@@ -301,6 +302,29 @@ class OverTime(OfMemory):
         self.assertAlmostEqual(float(state["from"]) / float(state["to"]), 0.5, delta=0.02)
         self.page.key("Escape")
         self.assertNotIn("from", self.state())
+
+    def resident_at_end(self):
+        self.page.run("document.querySelector('#view-memory .memory-chart canvas').focus()")
+        self.page.key("End")
+        found = re.search(r"([\d.]+ \w+) resident", self.text("#said"))
+        return found and amount(found[1])
+
+    def test_resident_memory_is_beside_what_was_alive(self):
+        with open(self.html, encoding="utf-8") as file:
+            resident = Page(file.read()).columns["residentBytes"]
+        expected = json.loads(profc("info", "-i", self.data, "--json").stdout)["heap"]["rss_bytes"]
+        self.assertEqual(resident[-1], expected)
+        for metric in ("live", "peak", "leaked"):
+            self.open_memory(metric)
+            shown, delta = self.resident_at_end()
+            self.assertAlmostEqual(shown, expected, delta=delta)
+        self.page.click(".band-list .key")
+        self.assertEqual(self.state()["resident"], "0")
+        self.assertIsNone(self.resident_at_end())
+        self.page.open(self.html, self.page.run("location.hash"))
+        self.assertIsNone(self.resident_at_end())
+        self.open_memory("alloc")
+        self.assertIsNone(self.resident_at_end())
 
     def test_keys_say_what_was_alive(self):
         self.open_memory("live")

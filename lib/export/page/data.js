@@ -24,6 +24,7 @@
 //	blockLifetime   which of `lifetimes`
 //	leftAge (in lifeGrainNs), leftLate, leftSearch (1: something points to it, 2: nothing does)   of those that
 //		were not freed: how long that was, and by how many bytes they grew in the second half (lateNs)
+//	residentTime (from the one before, in blockGrainNs), residentBytes   what is resident from then on, of all processes
 //	leafSite (0: none)   by leaf: how many levels there are to the function that allocates, outside of libraries
 //	advanceMetric (its number), advanceThread, advanceTime (delta, in advanceGrainNs), advanceLeaf,
 //	advanceAmount, advanceNr (0: without a stack)   by how much counters advanced between samples
@@ -282,6 +283,17 @@ function decodeBlocks(data) {
 	};
 }
 
+// What all processes have resident: by number the moment from which on, and the bytes. Or null: it is not known.
+function decodeResident(data) {
+	const {columns, blockGrainNs} = data;
+	if (!columns.has("residentTime"))
+		return null;
+	const time = columns.numbers("residentTime", blockGrainNs);
+	for (let i = 1; i < time.length; i++)
+		time[i] += time[i - 1];
+	return {time: time, bytes: columns.numbers("residentBytes")};
+}
+
 const FLAG_LEFT = 64;
 
 // Those that were not freed; `row` is by block theirs here, or -1.
@@ -362,6 +374,7 @@ function decodeSide(data) {
 	decodeStacks(side, data.columns);
 	decodeSamples(side, data);
 	side.blocks = decodeBlocks(data);
+	side.resident = decodeResident(data);
 	side.freed = decodeFreed(data, side.blocks);
 	side.left = decodeLeft(data, side.blocks);
 	side.leafSite = side.blocks ? data.columns.ids("leafSite") : null;

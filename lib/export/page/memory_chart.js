@@ -61,6 +61,21 @@ function fillRates(bands, bandOf, from, to, width) {
 	}
 }
 
+// By pixel the most that all processes have resident, or null: it is not known, not wanted or not comparable.
+function residentBytes(from, to, width) {
+	const {resident} = sides[0], per = (to - from) / width;
+	if (!resident || !state.resident || !isOfAlive())
+		return null;
+	const sums = new Float64Array(width);
+	for (let i = 0; i < resident.time.length; i++) {
+		const end = i + 1 < resident.time.length ? resident.time[i + 1] : sides[0].data.toNs;
+		const last = Math.min(width - 1, Math.floor((end - from) / per));
+		for (let x = Math.max(0, Math.floor((resident.time[i] - from) / per)); x <= last; x++)
+			sums[x] = Math.max(sums[x], resident.bytes[i]);
+	}
+	return sums;
+}
+
 // {labels, bands: of each and last of the rest, most: of all together, at which pixel}
 function memoryBands(from, to, width) {
 	return remember("bands " + state.view, keyOf(...TREE) + [from, to, width], () => {
@@ -161,6 +176,10 @@ class RangeSheet extends Sheet {
 	describeDragged() {
 		return [[timeText(this.timeAt(this.dragged.to) - this.timeAt(this.dragged.from)), "numbers"]];
 	}
+}
+
+function residentColor() {
+	return hsl(0, 0, 25, 80);
 }
 
 class MemoryChart extends RangeSheet {
@@ -264,11 +283,31 @@ class MemoryChart extends RangeSheet {
 		context.textAlign = "left";
 	}
 
+	// As steps, above what is known of its contents.
+	paintResident(context) {
+		const {resident} = this;
+		context.strokeStyle = residentColor();
+		context.lineWidth = 2;
+		context.beginPath();
+		for (let x = 0; x < this.width; x++) {
+			if (!resident[x]) {
+				context.moveTo(x + 1, this.yOf(0));
+				continue;
+			}
+			context.lineTo(x, this.yOf(resident[x]));
+			context.lineTo(x + 1, this.yOf(resident[x]));
+		}
+		context.stroke();
+	}
+
 	paint(context) {
 		const {from, to} = this.bounds(), look = axisLook();
-		this.shown = memoryBands(from, to, this.width);
+		const bands = memoryBands(from, to, this.width), resident = this.resident = residentBytes(from, to, this.width);
+		this.shown = {...bands, most: (resident || []).reduce((most, bytes) => Math.max(most, bytes), bands.most)};
 		this.tops = this.sums();
 		this.paintBands(context);
+		if (resident)
+			this.paintResident(context);
 		this.paintScale(context, look);
 		this.paintTime(context, look);
 		this.paintCursor(context);
@@ -277,7 +316,7 @@ class MemoryChart extends RangeSheet {
 
 	// The legend, whose entries choose their function.
 	showList() {
-		const key = keyOf(...TREE, "function", "search") + dark() + this.width;
+		const key = keyOf(...TREE, "function", "search", "resident") + dark() + this.width;
 		if (key === this.listed)
 			return;
 		this.listed = key;
@@ -293,7 +332,20 @@ class MemoryChart extends RangeSheet {
 			return button;
 		});
 		const hasRest = bands[labels.length].some((amount) => amount > 0);
-		this.list.replaceChildren(...items, ...(hasRest ? [legendItem(grey(), "the rest")] : []));
+		this.list.replaceChildren(...this.residentKey(), ...items, ...(hasRest ? [legendItem(grey(), "the rest")] : []));
+	}
+
+	// Takes the line away, which may be much higher than the bands, and brings it back.
+	residentKey() {
+		if (!this.side.resident || !isOfAlive())
+			return [];
+		const button = element("button", "key"), swatch = element("i", "line");
+		swatch.style.background = residentColor();
+		button.append(swatch, "resident, all processes");
+		button.title = "what the kernel counts as resident, with code and files; shown or not";
+		button.setAttribute("aria-pressed", String(state.resident));
+		button.addEventListener("click", () => setState({resident: !state.resident}));
+		return [button];
 	}
 
 	// --- the mouse and keys ---
@@ -313,6 +365,8 @@ class MemoryChart extends RangeSheet {
 			lines.push([amountText(state.metric, bands[band][x]) + per + "   " +
 				(100 * bands[band][x] / all).toFixed(1) + "%", ""],
 			[band < labels.length ? labelName(labels[band]) : "the rest", "name"]);
+		if (this.resident && this.resident[x])
+			lines.push([bytesText(this.resident[x]) + " resident", ""]);
 		return lines;
 	}
 

@@ -5,7 +5,7 @@ const VIEWS = ["flame", "chart", "sandwich", "tree", "table", "source", "waits",
 const DEFAULTS = {
 	view: "flame", metric: "", from: null, to: null, threads: null, focus: -1, only: "", drop: [], dropModules: [], without: "", hide: [],
 	hideModules: [], merge: [], steps: [], collapse: false, invert: false, group: "process", pattern: "[0-9]+",
-	zoom: [], left: null, right: null, function: -1, search: "", sort: "-self", waitSort: "-blocked", memorySort: "-amount", slowSort: "-length", timed: -1, size: -1, life: -1, colors: "module", thread: -1, line: 0, asm: false,
+	zoom: [], left: null, right: null, function: -1, search: "", sort: "-self", waitSort: "-blocked", memorySort: "-amount", slowSort: "-length", timed: -1, resident: true, size: -1, life: -1, colors: "module", thread: -1, line: 0, asm: false,
 	file: "", folded: null, trackSort: "cpu", tall: 0, process: -1, shut: null, ofOld: false, heat: false, column: 0,
 	oldFrom: null, oldTo: null, oldThreads: null, oldFolded: null, theme: "",
 };
