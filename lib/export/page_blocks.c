@@ -342,6 +342,25 @@ static void write_sites(struct page_data *data, const struct blocks *blocks)
 			page_columns_add(&data->columns, blocks->rows[i].flags);
 }
 
+/*
+ * Blocks that share a row count as alive from the last birth to the first end of them: by how long
+ * each lived in the mean beside that.
+ */
+static void write_unseen(struct page_data *data, const struct blocks *blocks)
+{
+	const struct profile_allocation *rows = data->extract->profile->heap.allocations;
+
+	page_columns_begin(&data->columns, "blockUnseen");
+	for (size_t i = 0; i < blocks->nr; i++) {
+		uint64_t seen_ns = rows[i].freed_ns - min_u64(rows[i].time_ns, rows[i].freed_ns);
+
+		if (blocks->rows[i].flags)
+			page_columns_add(&data->columns,
+					 (rows[i].life_ns - min_u64(seen_ns, rows[i].life_ns)) /
+						 PAGE_BLOCK_GRAIN_NS);
+	}
+}
+
 /* Columns of the freed blocks only. */
 static void write_freed(struct page_data *data, const struct blocks *blocks)
 {
@@ -435,14 +454,16 @@ void page_blocks_write(struct page_data *data)
 	write_freed(data, &blocks);
 	write_lifetimes(data, &blocks);
 	write_left(data, &blocks);
+	for (size_t i = 0; i < blocks.nr && !data->memory.shares_rows; i++)
+		data->memory.shares_rows = profile->heap.allocations[i].nr_more;
+	if (data->memory.shares_rows)
+		write_unseen(data, &blocks);
 	write_leaf_sites(data, &blocks);
 	if (data->extract->selection->everything)
 		page_resident_write(profile, &data->columns);
 	for (size_t i = 0; i < blocks.nr; i++)
 		if (blocks.rows[i].flags & ~FLAG_FREED)
 			data->memory.nr_recorded += blocks.rows[i].seen.sample.nr;
-	for (size_t i = 0; i < blocks.nr && !data->memory.shares_rows; i++)
-		data->memory.shares_rows = profile->heap.allocations[i].nr_more;
 	blocks_release(&blocks);
 }
 

@@ -9,7 +9,8 @@ import unittest
 from in_browser import InBrowser
 from made import make_profile
 from page import Page
-from profc import profc
+from profc import profc, record
+from targets import build
 
 UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 FREED, LEFT = 32, 64  # bits of blockFlags
@@ -337,6 +338,28 @@ class OverTime(OfMemory):
         self.page.key("ArrowUp")
         self.page.key("Enter")
         self.assertIn("function", self.state())
+
+
+class ShortLives(InBrowser):
+    """Where all blocks are recorded, those that live shortly share rows."""
+
+    @classmethod
+    def write_page(cls):
+        cls.recording = record(cls.directory, [build("allocates"), *["peaks:2000:5000"] * 40, "leaks:1:1000"], "--mem=all")
+        profc("export", "-i", cls.recording.path, "--html", "-m", "peak", "-o", cls.html)
+
+    def test_they_are_alive_in_the_mean(self):
+        with open(self.html, encoding="utf-8") as file:
+            read = Page(file.read())
+        grain, unseen = read.tables["blockGrainNs"], read.columns["blockUnseen"]
+        self.assertTrue(read.tables["sharesRows"])
+        self.assertGreater(sum(unseen), 0)
+        self.assertLessEqual(max(unseen) * grain, read.tables["durationNs"])
+        names = "document.querySelector('#view-memory .band-list').innerText"
+        self.page.open(self.html, "#view=memory&metric=peak")
+        self.assertIn("in the mean", self.page.run(names))
+        self.page.open(self.html, "#view=memory&metric=leaked")
+        self.assertNotIn("in the mean", self.page.run(names))
 
 
 if __name__ == "__main__":

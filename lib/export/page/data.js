@@ -22,6 +22,8 @@
 //	blockKind, blockFlags (see FLAG_OF)
 //	freedThread, freedLeaf   of those that were freed
 //	blockLifetime   which of `lifetimes`
+//	blockUnseen (in blockGrainNs), where blocks share rows   for how long they were alive in the mean beside the time of
+//		their row
 //	leftAge (in lifeGrainNs), leftLate, leftSearch (1: something points to it, 2: nothing does)   of those that
 //		were not freed: how long that was, and by how many bytes they grew in the second half (lateNs)
 //	residentTime (from the one before, in blockGrainNs), residentBytes   what is resident from then on, of all processes
@@ -278,6 +280,7 @@ function decodeBlocks(data) {
 	return {
 		nr: time.length, time: time, end: end, gone: gone, thread: thread, leaf: columns.ids("blockLeaf"),
 		kind: columns.ids("blockKind"), flags: columns.ids("blockFlags"), lifetime: columns.ids("blockLifetime"),
+		unseen: columns.has("blockUnseen") ? columns.numbers("blockUnseen", data.blockGrainNs) : null,
 		kinds: {bytes: bytes, known: known, error: columns.numbers("kindError"), blocks: columns.numbers("kindBlocks"),
 			size: columns.numbers("kindSize"), allocator: columns.ids("kindAllocator")},
 	};

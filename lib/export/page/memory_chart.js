@@ -47,6 +47,28 @@ function fillAlive(bands, bandOf, from, to, width) {
 	}
 }
 
+// Blocks that lived for less than the time between two writings of rows, about a second, share rows of no length: what
+// of them was alive in the mean, by pixel; none at the peak, whose blocks are all known. Or null: there are none.
+const UNSEEN_NS = 1e9;
+
+function shortLived(from, to, width) {
+	const {blocks, data} = sides[0], per = (to - from) / width, sums = new Float64Array(width + 1);
+	if (!blocks.unseen || !["live", "peak"].includes(state.metric))
+		return null;
+	const slotOf = (time) => Math.max(0, Math.min(width, Math.round((time - from) / per)));
+	eachBlock(ALIVE_FLAGS[state.metric], null, (i) => {
+		const time = blocks.time[i], begin = Math.max(0, time - UNSEEN_NS), bytes = blocks.kinds.bytes[blocks.kind[i]];
+		const mean = bytes * Math.min(1, blocks.unseen[i] / (time - begin || 1));
+		sums[slotOf(begin)] += mean;
+		sums[slotOf(time)] -= mean;
+	});
+	for (let x = 1; x < width; x++)
+		sums[x] += sums[x - 1];
+	if (data.peakNs >= from && data.peakNs <= to)
+		sums[Math.min(width - 1, Math.floor((data.peakNs - from) / per))] = 0;
+	return sums.some((bytes) => bytes > 0.5) ? sums : null;
+}
+
 function fillRates(bands, bandOf, from, to, width) {
 	const {blocks} = sides[0], labels = siteLabels(), {kinds} = blocks, isFreed = state.metric === "freed";
 	const weights = state.metric === "allocs" ? kinds.blocks : kinds.bytes, seconds = (to - from) / width * RATE_PX / 1e9;
@@ -76,13 +98,16 @@ function residentBytes(from, to, width) {
 	return sums;
 }
 
-// {labels, bands: of each and last of the rest, most: of all together, at which pixel}
+// {labels, bands: of each, then of the rest, and of those that lived shortly, most: of all together}
 function memoryBands(from, to, width) {
 	return remember("bands " + state.view, keyOf(...TREE) + [from, to, width], () => {
 		const labels = heaviestSites(from, to), numbers = new Map(labels.map((label, i) => [label, i]));
 		const bandOf = (label) => numbers.get(label) ?? labels.length;
 		const bands = Array.from({length: labels.length + 1}, () => new Float64Array(width + 1));
 		(isOfAlive() ? fillAlive : fillRates)(bands, bandOf, from, to, width);
+		const short = isOfAlive() ? shortLived(from, to, width) : null;
+		if (short)
+			bands.push(short);
 		let most = 0;
 		for (let x = 0; x < width; x++)
 			most = Math.max(most, bands.reduce((sum, band) => sum + band[x], 0));
@@ -194,7 +219,7 @@ class MemoryChart extends RangeSheet {
 	update() {
 		this.caption.replaceChildren(element("span", "", CHART_TITLES[state.metric] + ", by the function that allocates"),
 			...this.peakText(), this.side.data.sharesRows && ["live", "peak"].includes(state.metric) ?
-				" \u00b7 blocks that lived for less than about a second may be missing, but not at the peak" : "");
+				" \u00b7 exact at the peak; else of blocks that lived for less than about a second what was alive in the mean" : "");
 		this.redraw();
 	}
 
@@ -213,7 +238,14 @@ class MemoryChart extends RangeSheet {
 	}
 
 	colorOf(band) {
-		return band < this.shown.labels.length ? BAND_COLORS[band] : grey();
+		const {labels} = this.shown;
+		return band < labels.length ? BAND_COLORS[band] : band === labels.length ? grey() : hsl(55, 60, 68, 38);
+	}
+
+	nameOf(band) {
+		const {labels} = this.shown;
+		return band < labels.length ? labelName(labels[band]) : band === labels.length ? "the rest" :
+			"blocks that lived for less than about a second, in the mean";
 	}
 
 	// By pixel the tops of bands, the lowest first.
@@ -332,7 +364,8 @@ class MemoryChart extends RangeSheet {
 			return button;
 		});
 		const hasRest = bands[labels.length].some((amount) => amount > 0);
-		this.list.replaceChildren(...this.residentKey(), ...items, ...(hasRest ? [legendItem(grey(), "the rest")] : []));
+		this.list.replaceChildren(...this.residentKey(), ...items, ...(hasRest ? [legendItem(grey(), "the rest")] : []),
+			...(bands[labels.length + 1] ? [legendItem(this.colorOf(labels.length + 1), this.nameOf(labels.length + 1))] : []));
 	}
 
 	// Takes the line away, which may be much higher than the bands, and brings it back.
@@ -357,14 +390,14 @@ class MemoryChart extends RangeSheet {
 	}
 
 	describe(cursor) {
-		const {x, band} = cursor, {labels, bands} = this.shown, per = isOfAlive() ? "" : "/s";
+		const {x, band} = cursor, {bands} = this.shown, per = isOfAlive() ? "" : "/s";
 		const all = this.tops[this.tops.length - 1][x];
 		const lines = [[secondsText(Math.round(this.timeAt(x) / 1000) * 1000) + " s   " + amountText(state.metric, all) + per +
 			" in all", "numbers"]];
 		if (band >= 0 && bands[band][x] > 0)
 			lines.push([amountText(state.metric, bands[band][x]) + per + "   " +
 				(100 * bands[band][x] / all).toFixed(1) + "%", ""],
-			[band < labels.length ? labelName(labels[band]) : "the rest", "name"]);
+			[this.nameOf(band), "name"]);
 		if (this.resident && this.resident[x])
 			lines.push([bytesText(this.resident[x]) + " resident", ""]);
 		return lines;
