@@ -92,21 +92,22 @@ static void name(const struct input *input, const struct script_walk *walk)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes)
 {
 	struct cursor in = cursor_over(bytes, nr_bytes);
-	struct input input = {.nr_natives = 0};
+	struct input *input = xcalloc(1, sizeof(*input));
 	struct script_walk walk = {0};
 
-	if (read_input(&input, &in)) {
+	if (read_input(input, &in)) {
 		struct wanted_memory missing = {.nr = 0};
 
-		php_find_missing(&input.php, &input.snapshot, &missing);
+		php_find_missing(&input->php, &input->snapshot, &missing);
 		check_wanted(&missing);
-		check_walk(php_walk(&input.php, &input.snapshot, input.natives, input.nr_natives,
-				    &walk),
-			   &walk, input.nr_natives);
-		check(&input, &walk);
-		name(&input, &walk);
+		check_walk(php_walk(&input->php, &input->snapshot, input->natives,
+				    input->nr_natives, &walk),
+			   &walk, input->nr_natives);
+		check(input, &walk);
+		name(input, &walk);
 	}
 	script_walk_release(&walk);
-	snapshot_release(&input.snapshot);
+	snapshot_release(&input->snapshot);
+	free(input);
 	return 0;
 }
