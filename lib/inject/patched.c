@@ -141,62 +141,37 @@ static bool is_word(const struct patch *patch)
 	return patch->kind == PATCH_WORD;
 }
 
+/*
+ * The number of patches from `first` on that lie in one run, and the length of the run: all of
+ * code, or all of data.
+ */
+static size_t run_of(const struct patched *patched, size_t first, size_t *nr_bytes)
+{
+	uint64_t start = patched->patches[first].address;
+	size_t i = first;
+
+	while (i < patched->nr &&
+	       is_word(&patched->patches[i]) == is_word(&patched->patches[first]) &&
+	       patched->patches[i].address / RUN_BYTES == start / RUN_BYTES) {
+		*nr_bytes = (size_t)(patched->patches[i].address + patched->patches[i].nr_bytes -
+				     start);
+		i++;
+	}
+	return i - first;
+}
+
 enum run_step { RUN_APPLY, RUN_UNDO };
 
-/* Patches that are written together. */
-struct run {
-	const struct patch *patches;
-	size_t first, nr; /* by their number in all */
-	size_t nr_bytes;
-};
-
-/* The patches from `first` on that lie in one run: all of code, or all of data. */
-static struct run run_of(const struct patched *patched, size_t first)
-{
-	const struct patch *patches = &patched->patches[first];
-	struct run run = {.patches = patches, .first = first};
-
-	while (first + run.nr < patched->nr && is_word(&patches[run.nr]) == is_word(patches) &&
-	       patches[run.nr].address / RUN_BYTES == patches->address / RUN_BYTES) {
-		run.nr_bytes = (size_t)(patches[run.nr].address + patches[run.nr].nr_bytes -
-					patches->address);
-		run.nr++;
-	}
-	return run;
-}
-
-/*
- * Code does not change in a stopped process: it is read some pages at a time. Data may, by a call
- * of a thread that sleeps: they are read right before they are written.
- */
-static bool read_run(const struct run *run, struct patched_bytes *all, struct target_memory *memory,
-		     uint8_t *bytes)
-{
-	const struct patch *patches = run->patches;
-	const uint8_t *last = NULL, *first = NULL;
-
-	if (is_word(patches))
-		return target_memory_get(memory, patches->address, bytes, run->nr_bytes);
-	last = patched_bytes_at(all, run->first + run->nr - 1);
-	first = patched_bytes_at(all, run->first);
-	if (!first || !last ||
-	    (uint64_t)(last - first) != patches[run->nr - 1].address - patches->address)
-		return false;
-	memcpy(bytes, first, run->nr_bytes);
-	return true;
-}
-
-static bool step_run(const struct run *run, struct patched_bytes *all, struct target_memory *memory,
-		     enum run_step step)
+static bool step_run(const struct patch *patches, size_t nr, size_t nr_bytes,
+		     struct target_memory *memory, enum run_step step)
 {
 	uint8_t bytes[RUN_BYTES + PATCH_MAX_BYTES];
-	const struct patch *patches = run->patches;
 	off_t at = (off_t)patches->address;
 
-	assert(run->nr_bytes <= sizeof(bytes));
-	if (!read_run(run, all, memory, bytes))
+	assert(nr_bytes <= sizeof(bytes));
+	if (!target_memory_get(memory, at, bytes, nr_bytes))
 		return false;
-	for (size_t i = 0; i < run->nr; i++) {
+	for (size_t i = 0; i < nr; i++) {
 		const struct patch *patch = &patches[i];
 		uint8_t *place = bytes + (patch->address - patches->address);
 
@@ -205,7 +180,7 @@ static bool step_run(const struct run *run, struct patched_bytes *all, struct ta
 		else if (memcmp(place, patch->new, patch->nr_bytes) == 0)
 			memcpy(place, patch->old, patch->nr_bytes);
 	}
-	return target_memory_put(memory, at, bytes, run->nr_bytes);
+	return target_memory_put(memory, at, bytes, nr_bytes);
 }
 
 /* Gives the process a page of its own there, unless the last call did. */
@@ -309,26 +284,26 @@ static void move_out(void *owner, struct context *context)
 
 /*
  * Write each run right after a check that the sleepers still sleep: a thread that wakes then would
- * have to leave the kernel, and reach the bytes, before the call is over. A thread that
+ * have to leave the kernel, and reach the bytes, before these two calls are over. A thread that
  * woke before may be in other code by now, and is moved like the others.
  */
 static bool write_all(const struct patched *patched, struct stopped *stopped,
 		      struct target_memory *memory, enum run_step step,
 		      const struct context_search *search)
 {
-	struct patched_bytes *all = patched_bytes_new(patched->patches, patched->nr, memory);
 	bool is_done = true;
-	struct run run;
+	size_t nr;
 
-	for (size_t i = 0; i < patched->nr; i += run.nr) {
-		run = run_of(patched, i);
+	for (size_t i = 0; i < patched->nr; i += nr) {
+		size_t nr_bytes = 0;
+
+		nr = run_of(patched, i, &nr_bytes);
 		if (stopped_hold(stopped)) {
 			contexts_for_each(stopped, memory, search);
 			stopped_write_back(stopped);
 		}
-		is_done &= step_run(&run, all, memory, step);
+		is_done &= step_run(&patched->patches[i], nr, nr_bytes, memory, step);
 	}
-	patched_bytes_free(all);
 	return is_done;
 }
 
