@@ -87,8 +87,8 @@ bool letting_go_is_stuck(uint64_t since_ns)
 
 struct into_call {
 	pid_t id;
-	uint64_t begun_ns;
-	bool is_asked;
+	uint64_t begun_ns, waits_from_ns;
+	bool is_asked; /* since then */
 };
 
 /*
@@ -100,8 +100,10 @@ static pid_t await_call(void *context, int *status)
 	struct into_call *into = context;
 	enum rest rest;
 
+	into->waits_from_ns = clock_monotonic_ns();
+	into->is_asked = false;
 	while ((rest = letting_go_look(into->id)) == REST_NONE) {
-		uint64_t waits_ns = clock_monotonic_ns() - into->begun_ns;
+		uint64_t waits_ns = clock_monotonic_ns() - into->waits_from_ns;
 
 		if (letting_go_is_stuck(into->begun_ns))
 			return -1;

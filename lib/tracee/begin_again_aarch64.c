@@ -24,6 +24,7 @@
 #include <sys/wait.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "proc/read.h"
 #include "proc/task.h"
 #include "tracee/tracee_priv.h"
@@ -32,6 +33,7 @@
 #define SVC_BYTES      sizeof(uint32_t)
 #define CALLS_MAX      4096
 #define SIGNAL_BIT(nr) (UINT64_C(1) << ((nr)-1))
+#define PATIENCE_NS    (2 * NS_PER_SEC)
 #define BELOW_BYTES    16384 /* of a signal frame, with the registers of SVE */
 
 static bool set_call(pid_t tid, int nr)
@@ -172,7 +174,7 @@ static bool is_ignored_signal(pid_t tid, int status)
 /*
  * Has the thread stopped because it was asked to, before it has reached a call that the kernel
  * would continue by restart_syscall(2)? To be let go there would kill it, where a filter does not
- * allow that.
+ * allow that. One in a frozen control group never comes there: after some time it is let go.
  */
 static bool is_too_early(int status, const struct user_regs_struct *begun,
 			 const struct user_regs_struct *ended)
@@ -225,6 +227,7 @@ pid_t machine_begin_again(pid_t tid, const struct user_regs_struct *begun,
 			  const struct user_regs_struct *ended, machine_await await, void *context,
 			  int *status)
 {
+	uint64_t end_ns = clock_monotonic_ns() + PATIENCE_NS;
 	pid_t got;
 
 	if (is_refused_exec(ended)) {
@@ -240,7 +243,8 @@ pid_t machine_begin_again(pid_t tid, const struct user_regs_struct *begun,
 	}
 	got = await(context, status);
 	while (got == tid &&
-	       (is_ignored_signal(tid, *status) || is_too_early(*status, begun, ended)) &&
+	       (is_ignored_signal(tid, *status) ||
+		(is_too_early(*status, begun, ended) && clock_monotonic_ns() < end_ns)) &&
 	       ptrace(PTRACE_SYSCALL, tid, NULL, NULL) == 0)
 		got = await(context, status);
 	if (got != tid || !WIFSTOPPED(*status))

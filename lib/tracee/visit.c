@@ -9,6 +9,7 @@
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "proc/read.h"
@@ -20,6 +21,7 @@
 /* Our thread waits for no other thread than the one that it has seized. */
 #define WAIT_FLAGS  (__WALL | __WNOTHREAD)
 #define PATIENCE_NS (100 * NS_PER_MS)
+#define SPIN_NS	    NS_PER_MS
 
 enum visit_outcome visit_begin(struct visit *visit, pid_t tgid, pid_t tid)
 {
@@ -108,19 +110,24 @@ bool visit_fix_up(pid_t tid, struct user_regs_struct *regs, bool is_group_stop)
 static pid_t await_stop(void *context, int *status)
 {
 	const struct visit *visit = context;
-	uint64_t end_ns = clock_monotonic_ns() + PATIENCE_NS;
+	uint64_t begun_ns = clock_monotonic_ns();
 	bool is_asked = false;
 
 	for (;;) {
 		pid_t got = waitpid(-1, status, WAIT_FLAGS | (is_asked ? 0 : WNOHANG));
+		uint64_t waits_ns;
 
 		if (got > 0 || (got < 0 && errno != EINTR))
 			return got;
 		if (got < 0 && visit->is_over && atomic_load(visit->is_over))
 			return got;
-		if (!is_asked && clock_monotonic_ns() > end_ns) {
+		waits_ns = clock_monotonic_ns() - begun_ns;
+		if (!is_asked && waits_ns > PATIENCE_NS) {
 			ptrace(PTRACE_INTERRUPT, visit->stopped_tid, NULL, NULL);
 			is_asked = true;
+		} else if (!is_asked && waits_ns > SPIN_NS) {
+			clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = 50000},
+					NULL);
 		}
 	}
 }
