@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/key_map.h"
+#include "base/minmax.h"
 #include "mapping/space.h"
 #include "proc/target_memory.h"
 #include "script/cpython.h"
@@ -177,8 +178,8 @@ static bool is_steady(const struct cpython_names *names, const struct known_func
 static void note_seen(struct known_function *function, const struct snapshot *snapshot)
 {
 	if (!function->nr_seen)
-		function->since_ns = snapshot->time_ns;
-	function->until_ns = snapshot->time_ns;
+		function->since_ns = function->until_ns = snapshot->time_ns;
+	function->until_ns = max_u64(function->until_ns, snapshot->time_ns);
 	function->nr_seen += function->nr_seen < STEADY_SEEN;
 }
 
@@ -500,7 +501,8 @@ void cpython_names_find(struct cpython_names *names, const struct cpython *pytho
 	names->nr_calls++;
 	if (names->nr_calls == 1)
 		names->replaced_ns = snapshot->time_ns;
-	names->latest_ns = snapshot->time_ns;
+	/* Snapshots of allocations are read later. */
+	names->latest_ns = max_u64(names->latest_ns, snapshot->time_ns);
 	look_at_all(names, python, space, snapshot, frames, nr);
 	check_all_texts(names, python, space, snapshot, frames, nr);
 	for (size_t i = 0; i < nr; i++) {

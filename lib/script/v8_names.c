@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/key_map.h"
+#include "base/minmax.h"
 #include "mapping/space.h"
 #include "script/script_walk.h"
 #include "script/v8.h"
@@ -159,8 +160,8 @@ static void note_seen(struct v8_names *names, struct seen *seen, const struct sn
 		      uint64_t address, uint32_t nr_bytes)
 {
 	if (!seen->nr)
-		seen->since_ns = snapshot->time_ns;
-	seen->until_ns = snapshot->time_ns;
+		seen->since_ns = seen->until_ns = snapshot->time_ns;
+	seen->until_ns = max_u64(seen->until_ns, snapshot->time_ns);
 	seen->nr += seen->nr < STEADY_SEEN;
 	if (is_steady(seen))
 		note_recent(names, address, nr_bytes);

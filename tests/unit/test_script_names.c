@@ -296,6 +296,22 @@ TEST_WITH(struct fixture *fixture, script_names, become_steady_after_many_walks)
 	assert_true(is_steady(fixture));
 }
 
+/* Snapshots of allocations come later than others of their time. */
+TEST_WITH(struct fixture *fixture, script_names, become_steady_by_no_walk_of_an_earlier_time)
+{
+	uint64_t other[NR_WORDS];
+
+	copy_at(fixture, 1000, REGION_WANTED);
+	place_at(fixture, 0);
+	put_text(other, "other");
+	fixture->code[fixture->python.layout.code.name / 8] = (uintptr_t)other;
+	for (uint64_t i = 0; i < 8; i++) {
+		copy_at(fixture, 2000 - 10 * i, REGION_WANTED);
+		assert_string_equal(place_at(fixture, 0).name, "other");
+		assert_false(is_steady(fixture));
+	}
+}
+
 TEST_WITH(struct fixture *fixture, script_names, become_steady_and_need_no_copy_of_the_stop)
 {
 	make_steady(fixture);
