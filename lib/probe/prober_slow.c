@@ -140,7 +140,7 @@ static bool is_too_early(struct pass *pass, const struct patch_slow_call *call)
 	const struct timed_calls_told *told = pass->told;
 	uint64_t room = PATCH_SLOW_CALLS / 2 + pass->timed->slow.next;
 
-	return !told->is_gone && !told->is_last &&
+	return !told->is_gone && !told->is_last && call->begin <= pass->scale->now.cycles &&
 	       span_time_ns(pass->scale, call->begin) + NEW_THREAD_NS > told->to_ns &&
 	       atomic_load_explicit(word(&pass->shared->nr), memory_order_acquire) < room &&
 	       thread_of(pass, call->tid) == UINT32_MAX;
