@@ -155,8 +155,9 @@ static bool is_known_apart(const struct division *division, const struct ancesto
 static void pass_on(struct division *division, uint32_t process, uint32_t reaper)
 {
 	const struct profile_process *processes = division->of->profile->processes;
+	uint64_t end_ns = end_of(division, process);
 
-	if (processes[process].end_ns && end_of(division, process) <= processes[reaper].end_ns)
+	if (end_ns && end_ns <= processes[reaper].end_ns)
 		division->ancestors[reaper].known_ns += division->of->processes[process].cpu_ns +
 							division->ancestors[process].known_ns;
 }
