@@ -336,7 +336,8 @@ class ShortLives(LiveCase):
 
     def test_shares_of_functions_and_programs_are_true(self):
         programs = [build("known_shares", called=name) for name in ("lives_short", "lives_long")]
-        recording = record(self.directory, [build("known_shares"), "lives", "1500", *programs])
+        recording = record(self.directory, [build("known_shares"), "lives", "1500", *programs],
+                           "--max-overhead", "0")
         report = recording.report()
         truth = {said.get("function") or said["program"]: said for said in recording.said}
         self.assertRatio(report["total_ns"], truth["lives_long"]["all_ns"], 0.02, "total CPU")
@@ -357,7 +358,8 @@ class ShortLives(LiveCase):
         self.assertNotIn("[short-lived]", rows)
 
     def test_shares_of_functions_of_short_threads_are_true(self):
-        recording = record(self.directory, [build("known_shares"), "threads", "1500"])
+        recording = record(self.directory, [build("known_shares"), "threads", "1500"],
+                           "--max-overhead", "0")
         report = recording.report()
         for said in recording.said:
             self.assertRatio(report["total_ns"], said["all_ns"], 0.02, "total CPU")
