@@ -19,8 +19,6 @@
 
 /* The most links at one moment: two threads may wait for each other. */
 #define LINKS_MAX 16
-/* A parent may notice the end of its child before profc does, by at most this time. */
-#define LATE_END_NS (20 * NS_PER_MS)
 /* A sleep of more samples is taken for the end of its first ones. */
 #define STRETCHES_ASKED 256
 
@@ -202,15 +200,16 @@ static uint32_t child_of(const struct walk *walk, uint32_t thread, const struct 
 	uint32_t process = walk->profile->threads[thread].process, child = PROCESS_NONE;
 	const struct stretch *last = end_of_sleep(walk, thread, stretch);
 
-	if (last->end_ns > time_ns + LATE_END_NS)
-		child = relatives_child_ended(relatives, process, time_ns, time_ns + LATE_END_NS,
-					      last->end_ns + LATE_END_NS);
+	if (last->end_ns > time_ns + RELATIVES_LATE_NS)
+		child = relatives_child_ended(relatives, process, time_ns,
+					      time_ns + RELATIVES_LATE_NS,
+					      last->end_ns + RELATIVES_LATE_NS);
 	/* The recording ended before the wait did. */
 	if (child == PROCESS_NONE && last + 1 == &courses->rows[courses->firsts[thread + 1]])
 		child = relatives->living[relatives->first_rows[process]];
 	if (child == PROCESS_NONE)
 		child = relatives_child_ended(relatives, process, time_ns, stretch->begin_ns,
-					      time_ns + LATE_END_NS);
+					      time_ns + RELATIVES_LATE_NS);
 	if (child == PROCESS_NONE)
 		return NONE;
 	return relatives->leaders[relatives_program_at(relatives, child, time_ns)];

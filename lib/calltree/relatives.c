@@ -79,6 +79,8 @@ static void find_ends(struct relatives *relatives, const bool *is_replaced)
 	for (uint32_t i = 0; i < profile->nr_processes; i++) {
 		uint32_t parent = parent_of(relatives, i);
 
+		if (profile->processes[i].nr_unseen && parent != PROCESS_NONE)
+			relatives->has_unseen[parent] = true;
 		if (is_replaced[i])
 			continue;
 		if (profile->processes[i].end_ns) {
@@ -104,6 +106,7 @@ void relatives_init(struct relatives *relatives, const struct profile *profile)
 		.first_rows = xcalloc(nr + 1, sizeof(uint32_t)),
 		.living = xcalloc(nr + 1, sizeof(uint32_t)),
 		.ended = xcalloc(nr + 1, sizeof(uint32_t)),
+		.has_unseen = xcalloc(nr + 1, sizeof(bool)),
 		.by_pid = xcalloc(nr + 1, sizeof(uint32_t)),
 	};
 	for (uint32_t i = 0; i < nr; i++) {
@@ -132,6 +135,7 @@ void relatives_release(struct relatives *relatives)
 	free(relatives->first_rows);
 	free(relatives->living);
 	free(relatives->ended);
+	free(relatives->has_unseen);
 	free(relatives->by_pid);
 	free(relatives->threads);
 	free(relatives->first_of_process);
@@ -139,22 +143,30 @@ void relatives_release(struct relatives *relatives)
 
 /* --- children --- */
 
+/* How many processes ended up to that moment. */
+static size_t nr_ended_by(const struct relatives *relatives, uint64_t ns)
+{
+	size_t from = 0, to = relatives->nr_ended;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (relatives->profile->processes[relatives->ended[middle]].end_ns <= ns)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
 uint32_t relatives_child_ended(const struct relatives *relatives, uint32_t process,
 			       uint64_t begun_ns, uint64_t from_ns, uint64_t to_ns)
 {
 	const struct profile_process *rows = relatives->profile->processes;
 	uint32_t parent = relatives->first_rows[process];
-	size_t from = 0, to = relatives->nr_ended, last;
+	size_t from = nr_ended_by(relatives, to_ns);
+	size_t last = from > ENDS_ASKED ? from - ENDS_ASKED : 0;
 
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-
-		if (rows[relatives->ended[middle]].end_ns <= to_ns)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	last = from > ENDS_ASKED ? from - ENDS_ASKED : 0;
 	for (; from > last; from--) {
 		uint32_t ended = relatives->ended[from - 1];
 
@@ -165,6 +177,31 @@ uint32_t relatives_child_ended(const struct relatives *relatives, uint32_t proce
 			return ended;
 	}
 	return PROCESS_NONE;
+}
+
+bool relatives_child_name(const struct relatives *relatives, uint32_t process, uint64_t from_ns,
+			  uint64_t to_ns, struct str_id *name)
+{
+	const struct profile_process *rows = relatives->profile->processes;
+	size_t first = nr_ended_by(relatives, from_ns), end = nr_ended_by(relatives, to_ns);
+	uint32_t parent = relatives->first_rows[process];
+	struct str_id found = STR_EMPTY;
+
+	if (end > first + ENDS_ASKED || relatives->has_unseen[parent])
+		return false;
+	for (; first < end; first++) {
+		uint32_t ended = relatives->ended[first];
+		struct str_id other = rows[ended].name;
+
+		if (parent_of(relatives, ended) != parent ||
+		    rows[relatives->first_rows[ended]].start_ns > from_ns)
+			continue;
+		if (found.v != STR_EMPTY.v && found.v != other.v)
+			return false;
+		found = other;
+	}
+	*name = found;
+	return found.v != STR_EMPTY.v;
 }
 
 uint32_t relatives_program_at(const struct relatives *relatives, uint32_t process, uint64_t time_ns)

@@ -3,13 +3,20 @@
 #ifndef PROFC_CALLTREE_RELATIVES_H
 #define PROFC_CALLTREE_RELATIVES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/clock.h"
+#include "base/strtab.h"
 
 struct profile;
 struct profile_wait;
 
 #define RELATIVE_NONE UINT32_MAX
+
+/* A parent may notice the end of its child before profc does, by at most this time. */
+#define RELATIVES_LATE_NS (20 * NS_PER_MS)
 
 struct relatives {
 	const struct profile *profile; /* borrowed */
@@ -19,6 +26,7 @@ struct relatives {
 	uint32_t *living; /* by such a row: the only child that has not ended; or RELATIVE_NONE */
 	uint32_t *ended;  /* the processes that have ended, in order of their ends */
 	size_t nr_ended;
+	bool *has_unseen;	  /* by such a row: no sample found some of its children */
 	uint32_t *by_pid;	  /* all processes, by pid and begin */
 	uint32_t *threads;	  /* by process, */
 	size_t *first_of_process; /* which has them from there on; one more, for the end */
@@ -33,6 +41,13 @@ void relatives_release(struct relatives *relatives);
  */
 uint32_t relatives_child_ended(const struct relatives *relatives, uint32_t process,
 			       uint64_t begun_ns, uint64_t from_ns, uint64_t to_ns);
+/*
+ * The name that all children have whose end in a time range the parent may have waited for, as it
+ * slept when that began: they were born before. False: none is known, or they have several names,
+ * or there may be more of them.
+ */
+bool relatives_child_name(const struct relatives *relatives, uint32_t process, uint64_t from_ns,
+			  uint64_t to_ns, struct str_id *name);
 /* The row of the program that a process had executed before that moment. */
 uint32_t relatives_program_at(const struct relatives *relatives, uint32_t process,
 			      uint64_t time_ns);

@@ -8,11 +8,11 @@
 #include "base/alloc.h"
 #include "base/minmax.h"
 #include "calltree/blame.h"
-#include "calltree/child_ends.h"
 #include "calltree/expand.h"
 #include "calltree/filter.h"
 #include "calltree/observe.h"
 #include "calltree/pairs.h"
+#include "calltree/relatives.h"
 #include "profile/profile.h"
 
 /* The sleep of a sample ended between these, as far as samples of its thread say. */
@@ -24,7 +24,7 @@ struct sleep_end {
 struct adding {
 	struct wakers *wakers;
 	struct pairs keys; /* of waits: their kind and number; the id is the row */
-	struct child_ends children;
+	struct relatives relatives;
 	struct sleep_end *ends; /* by sample; owned */
 	struct index_set set;
 };
@@ -136,11 +136,12 @@ static struct str_id child_of(const struct adding *adding, size_t index)
 	const struct profile *profile = adding->wakers->selection->expansion->profile;
 	uint32_t process = profile->threads[profile->samples[index].thread.v].process;
 	const struct sleep_end *end = &adding->ends[index];
-	uint64_t to_ns = end->to_ns < UINT64_MAX ? end->to_ns + CHILD_ENDS_LATE_NS : UINT64_MAX;
+	uint64_t to_ns = end->to_ns < UINT64_MAX ? end->to_ns + RELATIVES_LATE_NS : UINT64_MAX;
 	struct str_id name;
 
-	return child_ends_name(&adding->children, process, end->from_ns, to_ns, &name) ? name
-										       : STR_EMPTY;
+	return relatives_child_name(&adding->relatives, process, end->from_ns, to_ns, &name)
+		       ? name
+		       : STR_EMPTY;
 }
 
 /* `index`: of the observation's sample. */
@@ -315,7 +316,7 @@ struct wakers *wakers_new(const struct selection *selection)
 	wakers->selection = selection;
 	wakers->objects.locks = blame_new(selection->expansion, true);
 	wakers->objects.descriptors = blame_new(selection->expansion, false);
-	child_ends_init(&adding.children, selection->expansion->profile);
+	relatives_init(&adding.relatives, selection->expansion->profile);
 	observation_walk_init(&walk, selection, METRIC_BLOCKED);
 	while (observation_walk_next(&walk, &observation))
 		add(&adding, &observation, walk.samples.next - 1);
@@ -324,7 +325,7 @@ struct wakers *wakers_new(const struct selection *selection)
 	blame_finish(wakers->objects.descriptors);
 	name_owners(wakers);
 	sort(wakers);
-	child_ends_release(&adding.children);
+	relatives_release(&adding.relatives);
 	free(adding.ends);
 	pairs_release(&adding.keys);
 	index_set_release(&adding.set);
