@@ -16,7 +16,7 @@
 
 /* A page has no shorter parts than this one of the recording: they are joined with others. */
 #define PARTS_OF_TIME 16384
-/* Of a part, in 255ths. */
+/* How much of each part of the path a state has: 255 is all of it. */
 #define WHOLE 255
 
 struct page_chain {

@@ -9,7 +9,8 @@
 #include "export/page_columns_priv.h"
 #include "profile/profile.h"
 
-/* Of so many parts of the recording each has the most that was resident, and the last. */
+/* The recording is divided into so many parts; each gives the most that was resident, and the last.
+ */
 #define PARTS 2048
 
 /* Times of blocks have this grain, too. */
@@ -28,7 +29,7 @@ static int compare_readings(const void *left, const void *right)
 	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
 }
 
-/* Those of processes that have ended end with them. The caller frees them. */
+/* A process that has ended has no memory from then on. The caller frees the result. */
 static struct reading *readings_new(const struct profile *profile, size_t *nr)
 {
 	const struct profile_heap *heap = &profile->heap;

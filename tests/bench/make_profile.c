@@ -97,7 +97,7 @@ static void add_modules(struct maker *maker)
 	}
 }
 
-/* Of the first process and the last: one. */
+/* The first process and the last one have a thread each, the others share the rest. */
 static uint32_t process_of(const struct maker *maker, uint32_t thread)
 {
 	uint32_t inner = maker->nr_processes - 2;
@@ -391,7 +391,7 @@ static void search(struct maker *maker, uint64_t now_ns)
 #define SLOW_NS	   (5 * NS_PER_MS)
 #define NR_LENGTHS 34
 
-/* Of one function: calls since the last time, by the doubling of their length. */
+/* The calls of one function since the last time, by the doubling of their length. */
 struct timed {
 	struct profile_span_sum sum;
 	uint64_t nr[NR_LENGTHS];

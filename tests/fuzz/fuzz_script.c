@@ -84,7 +84,7 @@ struct seen {
 #define SEEN_MAX	256
 #define OWNED_BY_NATIVE 3
 
-/* Of two copies of one place it depends on the size of a read which one is found. */
+/* Where two copies have the same place, the size of a read decides which one is found. */
 static bool has_one_copy(const struct snapshot *snapshot)
 {
 	for (unsigned int i = 0; i < snapshot->nr_regions; i++) {

@@ -285,7 +285,7 @@ TEST(chain, goes_to_the_writer_that_ran)
 	profile_free(profile);
 }
 
-/* Of the children of main the quick one ended before, and the slow one ends at 60. */
+/* Two children of main: the quick one has ended before, and the slow one ends at 60. */
 static struct profile *made_children(bool has_ended)
 {
 	struct made made = made_begin();

@@ -793,7 +793,7 @@ TEST(budget, does_not_bound_the_first_looks)
 	}
 	assert_true(all_ns > 320000000);
 	assert_int_equal(governor_clocks_ns(&governor), BASE_NS / 64);
-	/* Of the budget no more is saved than for ten seconds. */
+	/* No more is saved than ten seconds of the budget. */
 	now_ns += 300 * NS_PER_SEC;
 	governor_update(&governor, &told);
 	assert_in_range(governor_look_credit_ns(&governor, now_ns), 14999999, 15000000);

@@ -546,7 +546,7 @@ TEST(gather, rows_may_be_made_before_it_is_known_what_realloc_does)
 		heap_gather_keep(fixture.gather, 0, 16);
 		replace(&fixture, 32, 64, 250, 7);
 		heap_gather_make_rows(fixture.gather);
-		/* Of the third nothing more is heard. */
+		/* No more is said of the third. */
 		assert_int_equal((uint64_t)totals_of(fixture.profile).alive_bytes, 750);
 		heap_gather_flush(fixture.gather);
 		assert_int_equal((uint64_t)totals_of(fixture.profile).alive_bytes, 350);
