@@ -19,8 +19,6 @@
 
 /* The most links at one moment: two threads may wait for each other. */
 #define LINKS_MAX 16
-/* A sleep of more samples is taken for the end of its first ones. */
-#define STRETCHES_ASKED 256
 
 #define NONE RELATIVE_NONE
 
@@ -28,6 +26,7 @@ struct walk {
 	struct chain *chain;
 	const struct profile *profile;
 	struct courses *courses;
+	size_t *sleep_ends; /* by row of courses; for sleeps, the row of the last stretch of it */
 	struct index_set rows;
 	uint32_t *wait_functions; /* by stack */
 	struct relatives relatives;
@@ -173,22 +172,36 @@ static bool is_sleep(const struct walk *walk, const struct stretch *stretch)
 	       walk->profile->samples[stretch->sample].kind == SAMPLE_BLOCKED;
 }
 
-/* The last stretch of a sleep, which goes on from sample to sample. */
-static const struct stretch *end_of_sleep(const struct walk *walk, uint32_t thread,
-					  const struct stretch *stretch)
+/* Is the next stretch of the thread more of the same sleep? */
+static bool sleep_goes_on(const struct walk *walk, const struct stretch *stretch)
 {
-	const struct sample *samples = walk->profile->samples;
-	const struct stretch *end = &walk->courses->rows[walk->courses->firsts[thread + 1]];
-	const struct sample *sample = &samples[stretch->sample];
+	const struct sample *sample = &walk->profile->samples[stretch->sample];
+	const struct sample *next = &walk->profile->samples[stretch[1].sample];
 
-	for (int i = 0; i < STRETCHES_ASKED && stretch + 1 < end; i++, stretch++) {
-		const struct sample *next = &samples[stretch[1].sample];
+	return stretch[1].begin_ns == stretch->end_ns && is_sleep(walk, &stretch[1]) &&
+	       next->wait == sample->wait && next->syscall_nr == sample->syscall_nr;
+}
 
-		if (stretch[1].begin_ns != stretch->end_ns || !is_sleep(walk, &stretch[1]) ||
-		    next->wait != sample->wait || next->syscall_nr != sample->syscall_nr)
-			break;
+static void find_sleep_ends(struct walk *walk)
+{
+	const struct courses *courses = walk->courses;
+
+	walk->sleep_ends = xcalloc(courses->nr + 1, sizeof(*walk->sleep_ends));
+	for (uint32_t thread = 0; thread < walk->profile->nr_threads; thread++) {
+		size_t first = courses->firsts[thread], end = courses->firsts[thread + 1];
+
+		for (size_t i = end; i > first; i--) {
+			bool is_last = i == end || !sleep_goes_on(walk, &courses->rows[i - 1]);
+
+			walk->sleep_ends[i - 1] = is_last ? i - 1 : walk->sleep_ends[i];
+		}
 	}
-	return stretch;
+}
+
+/* The last stretch of a sleep, which goes on from sample to sample. */
+static const struct stretch *end_of_sleep(const struct walk *walk, const struct stretch *stretch)
+{
+	return &walk->courses->rows[walk->sleep_ends[stretch - walk->courses->rows]];
 }
 
 /* The child that a thread waited for at that moment: maybe one that ended only later. */
@@ -198,7 +211,7 @@ static uint32_t child_of(const struct walk *walk, uint32_t thread, const struct 
 	const struct relatives *relatives = &walk->relatives;
 	const struct courses *courses = walk->courses;
 	uint32_t process = walk->profile->threads[thread].process, child = PROCESS_NONE;
-	const struct stretch *last = end_of_sleep(walk, thread, stretch);
+	const struct stretch *last = end_of_sleep(walk, stretch);
 
 	if (last->end_ns > time_ns + RELATIVES_LATE_NS)
 		child = relatives_child_ended(relatives, process, time_ns,
@@ -222,7 +235,7 @@ static uint32_t child_of(const struct walk *walk, uint32_t thread, const struct 
 static uint32_t other_end(const struct walk *walk, uint32_t thread, const struct stretch *stretch,
 			  const struct profile_wait *wait)
 {
-	uint64_t end_ns = end_of_sleep(walk, thread, stretch)->end_ns;
+	uint64_t end_ns = end_of_sleep(walk, stretch)->end_ns;
 	uint32_t threads[RELATIVES_PEERS_MAX], only = NONE, running = NONE;
 	size_t nr = relatives_at_other_end(&walk->relatives, wait, end_ns, threads);
 	size_t nr_there = 0, nr_running = 0;
@@ -423,6 +436,7 @@ struct chain *chain_new(const struct selection *selection)
 	chain->objects.descriptors = blame_new(selection->original, false);
 	walk.courses = courses_new(walk.profile);
 	walk.wait_functions = wait_functions_of_stacks(selection->original);
+	find_sleep_ends(&walk);
 	relatives_init(&walk.relatives, walk.profile);
 	if (selection->slow.calls)
 		follow_calls(&walk);
@@ -433,6 +447,7 @@ struct chain *chain_new(const struct selection *selection)
 	if (chain->nr)
 		qsort(chain->rows, chain->nr, sizeof(*chain->rows), compare_rows);
 	index_set_release(&walk.rows);
+	free(walk.sleep_ends);
 	free(walk.wait_functions);
 	relatives_release(&walk.relatives);
 	courses_free(walk.courses);

@@ -40,15 +40,21 @@ static uint32_t made_pipe(struct made *made, const char *name, const char *peer)
 }
 
 /* The current thread ran, or was blocked, up to then, and did so since its last sample. */
-static void made_until(struct made *made, const char *stack, bool runs, uint32_t wait,
-		       uint64_t from_ms, uint64_t to_ms)
+static void made_until_ns(struct made *made, const char *stack, bool runs, uint32_t wait,
+			  uint64_t from_ns, uint64_t to_ns)
 {
-	struct sample *sample = made_sample(made, stack, runs ? to_ms - from_ms : 0);
+	struct sample *sample = made_sample(made, stack, runs ? (to_ns - from_ns) / NS_PER_MS : 0);
 
 	sample->kind = runs ? SAMPLE_RUNNING : SAMPLE_BLOCKED;
 	sample->wait = wait;
-	sample->time_ns = to_ms * NS_PER_MS;
-	sample->blocked_ns = runs ? 0 : (to_ms - from_ms) * NS_PER_MS;
+	sample->time_ns = to_ns;
+	sample->blocked_ns = runs ? 0 : to_ns - from_ns;
+}
+
+static void made_until(struct made *made, const char *stack, bool runs, uint32_t wait,
+		       uint64_t from_ms, uint64_t to_ms)
+{
+	made_until_ns(made, stack, runs, wait, from_ms * NS_PER_MS, to_ms * NS_PER_MS);
 }
 
 /* One after another, back in time, without a gap. */
@@ -286,7 +292,7 @@ TEST(chain, goes_to_the_writer_that_ran)
 }
 
 /* Two children of main: the quick one has ended before, and the slow one ends at 60. */
-static struct profile *made_children(bool has_ended)
+static struct profile *made_children(bool has_ended, uint64_t step_ns)
 {
 	struct made made = made_begin();
 	struct profile *profile = made.profile;
@@ -305,21 +311,24 @@ static struct profile *made_children(bool has_ended)
 	profile->processes[2].end_ns = has_ended ? 60 * NS_PER_MS : 0;
 	made.thread = (struct thread_id){0};
 	made_until(&made, "main", true, 0, 0, 10);
-	for (uint64_t at = 10; at < 60; at += 10) {
-		made_until(&made, "main;wait", false, 0, at, at + 10);
+	for (uint64_t at = 10 * NS_PER_MS; at < 60 * NS_PER_MS; at += step_ns) {
+		made_until_ns(&made, "main;wait", false, 0, at, at + step_ns);
 		sample = &profile->samples[profile->nr_samples - 1];
 		sample->syscall_nr = NR_WAIT4;
 	}
 	return made_end(&made);
 }
 
-/* That the child ends later does not matter: main waited for it at that moment, too. */
+/*
+ * That the child ends later does not matter: main waited for it at that moment, too; however many
+ * samples of that wait there are.
+ */
 TEST(chain, goes_to_a_child_that_ends_later)
 {
 	const struct filter filter = {.to_ns = 35 * NS_PER_MS};
 
-	for (int has_ended = 0; has_ended < 2; has_ended++) {
-		struct profile *profile = made_children(has_ended);
+	for (int i = 0; i < 4; i++) {
+		struct profile *profile = made_children(i & 1, NS_PER_MS / (i & 2 ? 20 : 1));
 
 		expect_table(profile, &filter,
 			     "  ms    %    ±  thread    how  in function  waited for\n"
