@@ -41,6 +41,7 @@ struct division {
 	struct ancestor *ancestors; /* by process; owned, as is the next */
 	struct part *rests;	    /* by run: what is not known apart */
 	uint64_t *apart_ns;	    /* by run: the sum of what is; owned */
+	uint64_t *until_ns; /* by run: its last end, which all have that outlive it; owned */
 };
 
 /* A parent that comes later, which profc writes in no file, is ignored. */
@@ -105,7 +106,10 @@ static void put_in_order(struct division *division)
 	for (uint32_t i = 0; i < nr; i++) {
 		uint32_t parent = parent_of(division, i);
 		bool goes_on = continues(division, i, parent);
+		uint64_t *until_ns;
 
+		until_ns = &division->until_ns[division->of->processes[i].run];
+		*until_ns = max_u64(*until_ns, division->of->profile->processes[i].end_ns);
 		division->next[i] = PROCESS_NONE;
 		if (goes_on)
 			division->next[parent] = i;
@@ -151,13 +155,15 @@ static bool is_known_apart(const struct division *division, const struct ancesto
 	       (ancestor->nr || ns > division->of->most_ns);
 }
 
-/* A process that ended after its parent was reaped by another. */
+/* One that ended after its parent was reaped by another, one that outlives the recording by none.
+ */
 static void pass_on(struct division *division, uint32_t process, uint32_t reaper)
 {
 	const struct profile_process *processes = division->of->profile->processes;
 	uint64_t end_ns = end_of(division, process);
 
-	if (end_ns && end_ns <= processes[reaper].end_ns)
+	if (end_ns && end_ns <= processes[reaper].end_ns &&
+	    end_ns < division->until_ns[division->of->processes[process].run])
 		division->ancestors[reaper].known_ns += division->of->processes[process].cpu_ns +
 							division->ancestors[process].known_ns;
 }
@@ -266,7 +272,8 @@ void unseen_divide(const struct unseen_division *of)
 				    .next = xcalloc(nr + 1, sizeof(uint32_t)),
 				    .ancestors = xcalloc(nr + 1, sizeof(struct ancestor)),
 				    .rests = xcalloc(of->nr_runs + 1, sizeof(struct part)),
-				    .apart_ns = xcalloc(of->nr_runs + 1, sizeof(uint64_t))};
+				    .apart_ns = xcalloc(of->nr_runs + 1, sizeof(uint64_t)),
+				    .until_ns = xcalloc(of->nr_runs + 1, sizeof(uint64_t))};
 
 	put_in_order(&division);
 	/* Children before their parents; each with the programs that it has executed in order. */
@@ -287,4 +294,5 @@ void unseen_divide(const struct unseen_division *of)
 	free(division.ancestors);
 	free(division.rests);
 	free(division.apart_ns);
+	free(division.until_ns);
 }

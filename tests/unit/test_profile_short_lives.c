@@ -368,6 +368,31 @@ TEST_WITH(struct fixture *fixture, short_lives, unseen_time_is_divided_below_its
 	assert_int_equal(time_of(fixture, SHORT_LIVED_NAME, SIZE_MAX), 0);
 }
 
+/* The recording ends at 100 ms: what lives then has been reaped by nothing. */
+TEST_WITH(struct fixture *fixture, short_lives, a_child_that_outlives_the_recording_is_not_reaped)
+{
+	struct thread_id cuts = add(fixture, "a.sh", 0, 1, 100);
+	struct thread_id seds = add(fixture, "b.sh", 0, 1, 100);
+
+	for (int i = 0; i < 2; i++) {
+		struct thread_id child = add(fixture, "cc1", 0, 10, 100);
+
+		below(fixture, child, i ? seds : cuts);
+		for (uint64_t at_ms = 20; at_ms < 80; at_ms += 2)
+			seen(fixture, child, 2, at_ms, 10);
+	}
+	for (uint64_t at_ms = 10; at_ms <= 40; at_ms += 10) {
+		met(fixture, "cut", cuts, 0, at_ms);
+		met(fixture, "sed", seds, 1, at_ms);
+	}
+	reaped(fixture, cuts, 330);
+	reaped(fixture, seds, 90);
+	never_found(fixture, 100, 360);
+	estimate(fixture);
+	assert_int_equal(time_of(fixture, "cut", 0), 340000);
+	assert_int_equal(time_of(fixture, "sed", 1), 100000);
+}
+
 TEST_WITH(struct fixture *fixture, short_lives, one_program_has_the_stacks_of_each_ancestor)
 {
 	struct thread_id first = add(fixture, "a.sh", 0, 1, 90);
