@@ -83,6 +83,9 @@ void slow_calls_end(struct timed_calls *timed, const struct installation *instal
 
 void slow_calls_skip(struct timed_calls *timed, const struct installation *installation)
 {
+	/* Some had no thread yet when counting was over. */
+	if (timed->slow.next < timed->slow.end)
+		timed->slow.nr_dropped += timed->slow.end - timed->slow.next;
 	slow_calls_end(timed, installation);
 	timed->slow.next = timed->slow.end;
 }
