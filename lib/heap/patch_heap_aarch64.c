@@ -184,12 +184,8 @@ enum patch_outcome patch_heap_entry(struct patch *patch, const struct patch_func
 				    const struct patch_heap *heap, uint64_t *original)
 {
 	const struct prelude prelude = {.heap = heap, .signed_by = signed_by(function)};
-	enum patch_outcome outcome =
-		patch_entry_behind(patch, function, branches, area, put_prelude, &prelude);
 
-	if (!outcome)
-		*original = patch->thunk + patch->steps[1].offset;
-	return outcome;
+	return patch_entry_behind(patch, function, branches, area, put_prelude, &prelude, original);
 }
 
 /* How far before a branch through a register the loads of its target are searched. */

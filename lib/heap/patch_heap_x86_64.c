@@ -135,12 +135,12 @@ static void put_allocation(struct maker *maker, struct prelude *prelude)
 		shared_at = maker->nr_bytes;
 		put_shared_count(maker, heap);
 		counted = put_short_jump(maker, JMP);
-		maker->entry = maker->nr_bytes;
+		maker_put_entry(maker);
 		put_units(maker, prelude);
 		put_own_count(maker, prelude, shared_at);
 		jump_to_here(maker, counted);
 	} else {
-		maker->entry = maker->nr_bytes;
+		maker_put_entry(maker);
 		put_units(maker, prelude);
 		put_shared_count(maker, heap);
 	}
@@ -170,12 +170,13 @@ static void put_prelude(struct maker *maker, const void *context)
 	const struct patch_heap *heap = prelude.heap;
 
 	if (heap->is_all || heap->is_framed || !patch_heap_has_short_way(heap)) {
+		maker_put_entry(maker);
 		put_long_way(maker, heap, HEAP_STUB_FRAMED);
 		return;
 	}
 	prelude.uncounted_at = put_long_way(maker, heap, heap->is_of_table ? HEAP_STUB_FRAMED : 0);
 	if (heap->function == HEAP_FREE || heap->function == HEAP_POOL_FREE) {
-		maker->entry = maker->nr_bytes;
+		maker_put_entry(maker);
 		put_filter(maker, &prelude);
 		return;
 	}
@@ -186,12 +187,7 @@ enum patch_outcome patch_heap_entry(struct patch *patch, const struct patch_func
 				    const struct branches *branches, struct code_area *area,
 				    const struct patch_heap *heap, uint64_t *original)
 {
-	enum patch_outcome outcome =
-		patch_entry_behind(patch, function, branches, area, put_prelude, heap);
-
-	if (!outcome)
-		*original = patch->thunk + patch->steps[1].offset;
-	return outcome;
+	return patch_entry_behind(patch, function, branches, area, put_prelude, heap, original);
 }
 
 bool patch_heap_leads_next(struct patch_heap_leads *leads, uint64_t *target, bool *is_word)

@@ -180,20 +180,35 @@ static size_t read_file_at(const struct draft *draft, const struct probe_request
 	return read_ahead_get(draft->file, request->address - code->bias, bytes, PATCH_MAX_BYTES);
 }
 
+/*
+ * Does the code differ from that of the file? A breakpoint at the first byte of a function is taken
+ * out of the bytes, and told.
+ */
 static bool differs_from_file(const struct draft *draft, const struct probe_request *request,
-			      const uint8_t *bytes, size_t nr)
+			      uint8_t *bytes, size_t nr, bool *has_breakpoint)
 {
 	const struct probe_of_heap *heap = request->heap;
 	uint8_t read[PATCH_MAX_BYTES];
 	const uint8_t *file_bytes = heap ? heap->file_bytes : NULL;
 	size_t nr_file_bytes = file_bytes ? heap->nr_file_bytes : 0;
+	bool is_entry = !request->is_call && !request->is_exit;
 
+	*has_breakpoint = false;
 	if (!file_bytes && draft->read_file) {
 		nr_file_bytes = read_file_at(draft, request, read);
 		file_bytes = read;
 	}
 	nr = min_u64(nr, min_u64(nr_file_bytes, PATCH_MAX_BYTES));
-	return file_bytes && memcmp(bytes, file_bytes, nr) != 0;
+	if (!file_bytes || !nr)
+		return false;
+	/* The next function may have a breakpoint, too. */
+	if (is_entry && request->nr_bytes)
+		nr = min_u64(nr, request->nr_bytes);
+	if (is_entry && bytes[0] != file_bytes[0] && patch_is_breakpoint(bytes[0])) {
+		*has_breakpoint = true;
+		bytes[0] = file_bytes[0];
+	}
+	return memcmp(bytes, file_bytes, nr) != 0;
 }
 
 /* Where the program has its own allocator in front, that calls the functions, which have probes. */
@@ -210,22 +225,29 @@ static enum patch_outcome draw_word(const struct draft *draft, const struct prob
 	return PATCH_OK;
 }
 
+/* Where the next probe is to be; 0: nowhere. */
+static uint64_t next_address(const struct draft *draft, const struct probe_request *request)
+{
+	return request + 1 < draft->requests + draft->nr_requests ? request[1].address : 0;
+}
+
 static enum patch_outcome draw(struct draft *draft, struct probe_request *request,
 			       struct code_area *area, const struct patch_counter *counter,
 			       const struct heap_place *heap)
 {
 	uint8_t bytes[READ_BYTES];
 	size_t nr = read_code(draft, request, bytes);
-	const struct patch_function function = {.address = request->address,
-						.nr_bytes = request->nr_bytes,
-						.bias = request->code->bias,
-						.bytes = bytes,
-						.nr_readable = nr};
+	struct patch_function function = {.address = request->address,
+					  .nr_bytes = request->nr_bytes,
+					  .bias = request->code->bias,
+					  .bytes = bytes,
+					  .nr_readable = nr,
+					  .spared_from = next_address(draft, request)};
 	struct patch *patch = &draft->patches[draft->nr_patches];
 
 	if (nr == 0)
 		return PATCH_UNLOADED;
-	if (differs_from_file(draft, request, bytes, nr))
+	if (differs_from_file(draft, request, bytes, nr, &function.has_breakpoint))
 		return PATCH_DIFFERS_FROM_FILE;
 	if (draft->nr_spans && !counter->owners)
 		return PATCH_NO_ROOM;

@@ -202,7 +202,10 @@ static bool touch_patch(struct target_memory *memory, const struct patch *patch,
 				  touch(memory, patch->address + last, patch->old + last, touched));
 }
 
-/* Are the old bytes there? With `touches` pages are touched, up to the first that differs. */
+/*
+ * Are the old bytes there, and the instructions in front of them? With `touches` pages are touched,
+ * up to the first that differs.
+ */
 static bool has_old_bytes(const struct patched *patched, struct target_memory *memory, bool touches)
 {
 	struct patched_bytes *all = patched_bytes_new(patched->patches, patched->nr, memory);
@@ -214,6 +217,7 @@ static bool has_old_bytes(const struct patched *patched, struct target_memory *m
 		const struct patch *patch = &patched->patches[i];
 
 		is_same = bytes && memcmp(bytes, patch->old, patch->nr_bytes) == 0 &&
+			  patched_bytes_lead_to(all, i) &&
 			  (!touches || touch_patch(memory, patch, &touched));
 	}
 	patched_bytes_free(all);

@@ -72,3 +72,19 @@ const uint8_t *patched_bytes_at(struct patched_bytes *bytes, size_t index)
 	}
 	return at + patch->nr_bytes <= bytes->nr_bytes ? bytes->bytes + at : NULL;
 }
+
+bool patched_bytes_lead_to(struct patched_bytes *bytes, size_t index)
+{
+	const struct patch *patch = &bytes->patches[index];
+	uint64_t at = patch->address - bytes->address;
+	uint8_t before[PATCH_MAX_BEFORE];
+
+	if (!patch->nr_before)
+		return true;
+	if (at >= patch->nr_before)
+		return patch_is_reached(patch, bytes->bytes + at - patch->nr_before);
+	/* They begin in the page before. */
+	return !target_memory_get(bytes->memory, patch->address - patch->nr_before, before,
+				  patch->nr_before) ||
+	       patch_is_reached(patch, before);
+}

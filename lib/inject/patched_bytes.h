@@ -2,6 +2,7 @@
 #ifndef PROFC_INJECT_PATCHED_BYTES_H
 #define PROFC_INJECT_PATCHED_BYTES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,5 +25,7 @@ void patched_bytes_free(struct patched_bytes *bytes);
  * pages. NULL: they cannot be read.
  */
 const uint8_t *patched_bytes_at(struct patched_bytes *bytes, size_t index);
+/* After that: is the patch reached, by the bytes in front of it? If these cannot be read, it is. */
+bool patched_bytes_lead_to(struct patched_bytes *bytes, size_t index);
 
 #endif

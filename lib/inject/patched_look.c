@@ -67,13 +67,13 @@ static bool leads_to_region(struct looking *looking, const struct patch *patch,
 }
 
 static enum patched_state state_of(struct looking *looking, const struct patch *patch,
-				   const uint8_t *bytes)
+				   const uint8_t *bytes, bool is_reached)
 {
 
 	if (!bytes)
 		return PATCHED_GONE;
 	if (memcmp(bytes, patch->new, patch->nr_bytes) == 0)
-		return PATCHED_OURS;
+		return is_reached ? PATCHED_OURS : PATCHED_OTHER;
 	if (patch->kind == PATCH_WORD)
 		return PATCHED_REPLACED;
 	if (!page_is_written(looking->pid, patch->address) &&
@@ -116,9 +116,12 @@ bool patched_look(const struct patched *patched, pid_t pid, struct target_memory
 	if (is_read) {
 		*is_writable = is_writable_somewhere(patched, &looking.maps);
 		bytes = patched_bytes_new(patched->patches, patched->nr, memory);
-		for (size_t i = 0; i < patched->nr; i++)
-			states[i] = (uint8_t)state_of(&looking, &patched->patches[i],
-						      patched_bytes_at(bytes, i));
+		for (size_t i = 0; i < patched->nr; i++) {
+			const uint8_t *at = patched_bytes_at(bytes, i);
+
+			states[i] = (uint8_t)state_of(&looking, &patched->patches[i], at,
+						      at && patched_bytes_lead_to(bytes, i));
+		}
 		patched_bytes_free(bytes);
 	}
 	buf_release(&looking.maps);

@@ -897,6 +897,7 @@ bool region_patches_are_sound(const struct patch *patches, size_t nr)
 
 		if (patch->address < end || !patch->nr_bytes || patch->nr_bytes > PATCH_MAX_BYTES ||
 		    patch->address > UINT64_MAX - PATCH_MAX_BYTES ||
+		    patch->nr_before > PATCH_MAX_BEFORE || patch->address < patch->nr_before ||
 		    patch->nr_steps > PATCH_MAX_STEPS)
 			return false;
 		end = patch->address + patch->nr_bytes;

@@ -74,7 +74,7 @@ struct region_header {
 	struct region_part parts[REGION_PARTS_MAX];
 };
 
-#define REGION_MAGIC "profcPF"
+#define REGION_MAGIC "profcPG"
 
 /* The memory in profc. */
 struct region {

@@ -126,11 +126,12 @@ void maker_put_leave_to(struct maker *maker, const struct patch_counter *counter
 typedef void maker_prelude(struct maker *maker, const void *context);
 
 /*
- * As patch_entry() with code that does something else than to count; at steps[1] of the patch the
- * thunk can be called as the function without its probe.
+ * As patch_entry() with code that does something else than to count. *original: the address of the
+ * function without its probe, in the thunk.
  */
 enum patch_outcome patch_entry_behind(struct patch *patch, const struct patch_function *function,
 				      const struct branches *branches, struct code_area *area,
-				      maker_prelude *prelude, const void *context);
+				      maker_prelude *prelude, const void *context,
+				      uint64_t *original);
 
 #endif

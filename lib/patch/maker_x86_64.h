@@ -21,7 +21,8 @@ struct maker {
 	struct patch patch; /* so far */
 	uint8_t bytes[THUNK_MAX_BYTES];
 	size_t nr_bytes;
-	size_t entry;	   /* offset of the instruction to which the jump at the function leads */
+	size_t entry;	     /* offset of the instruction to which the jump at the function leads */
+	uint32_t lowered_by; /* the stack pointer, since the function's entry */
 	size_t to_stub_at; /* after the jump to where the thunk goes to its stub, if it has one, */
 	size_t stub_step;  /* in this one of its steps; */
 	uint64_t stub_rcx; /* and rcx has this address there; 0: it is not changed */
@@ -127,17 +128,22 @@ void maker_put_thread(struct maker *maker, unsigned int reg);
 void maker_put_number(struct maker *maker, uint64_t table_word, uint32_t nr_copies);
 
 /*
- * Puts the code of a thunk before the function's own first instructions, and sets maker->entry. It
- * must preserve the stack, and all registers that the function or its caller may use.
+ * Puts the code of a thunk before the function's own first instructions, and calls
+ * maker_put_entry() where it begins. All is as at the function's entry; it must preserve the stack,
+ * and all registers that the function or its caller may use.
  */
 typedef void maker_prelude(struct maker *maker, const void *context);
 
+/* The jump at the function leads to what follows. */
+void maker_put_entry(struct maker *maker);
+
 /*
- * As patch_entry() with code that does something else than to count; steps[1] of the patch is the
- * function's first instruction in the thunk.
+ * As patch_entry() with code that does something else than to count. *original: the address of the
+ * function without its probe, in the thunk.
  */
 enum patch_outcome patch_entry_behind(struct patch *patch, const struct patch_function *function,
 				      const struct branches *branches, struct code_area *area,
-				      maker_prelude *prelude, const void *context);
+				      maker_prelude *prelude, const void *context,
+				      uint64_t *original);
 
 #endif

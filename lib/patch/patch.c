@@ -59,6 +59,14 @@ void patch_word(struct patch *patch, uint64_t address, uint64_t old, uint64_t ne
 	memcpy(patch->new, &new, sizeof(new));
 }
 
+bool patch_is_reached(const struct patch *patch, const uint8_t *before)
+{
+	if (!patch->nr_before)
+		return true;
+	return (before[0] == patch->before[0] || patch_is_breakpoint(before[0])) &&
+	       memcmp(before + 1, patch->before + 1, patch->nr_before - 1u) == 0;
+}
+
 unsigned int patch_nr_pushed(const struct patch *patch, uint64_t pc)
 {
 	uint64_t offset = pc - patch->thunk;

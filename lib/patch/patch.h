@@ -67,6 +67,8 @@ enum patch_kind {
 /* At most: four bytes of short instructions and one of 15, the longest there is. */
 #define PATCH_MAX_BYTES 19
 #define PATCH_MAX_STEPS 12
+/* The longest instruction. */
+#define PATCH_MAX_BEFORE 15
 /* Bytes that are skipped at a function's beginning, as the program may patch them. */
 #define PATCH_SLED_MAX_BYTES 32
 
@@ -103,6 +105,9 @@ struct patch {
 	uint8_t nr_bytes;
 	uint8_t old[PATCH_MAX_BYTES];
 	uint8_t new[PATCH_MAX_BYTES];
+	/* The instruction in front of these, which stays; none: the patch is at the entry. */
+	uint8_t nr_before;
+	uint8_t before[PATCH_MAX_BEFORE];
 	/* Offsets in the thunk between which the saved register is on the stack. */
 	uint8_t pushed_from[PATCH_MAX_PUSHED], pushed_to[PATCH_MAX_PUSHED];
 	uint8_t nr_stub_bytes;
@@ -208,15 +213,20 @@ struct patch_function {
 	 */
 	const uint8_t *bytes;
 	size_t nr_readable;
+	/* Of its first byte, which is not to change, as another tool watches it. */
+	bool has_breakpoint;
+	/* From there on another probe may be: bytes are overwritten only if need be. 0: nowhere. */
+	uint64_t spared_from;
 };
 
 /*
- * A probe at a function's entry: a jump over the first whole instructions of five bytes or more,
- * into a thunk that counts, does the same as they did, and jumps back. It comes after an endbr64,
- * and after bytes without effect that are there for the program itself to patch, if there is room
- * after them. Padding after the function may be used. `branches` are those of the whole module,
- * sorted. The counter, eight bytes, is within 2 GiB of the area. Nothing is written unless the
- * outcome is PATCH_OK.
+ * A probe at a function's entry: a jump over whole instructions of five bytes or more, into a thunk
+ * that counts, does the same as they did, and jumps back. It comes after an endbr64, after bytes
+ * without effect that are there for the program itself to patch, or after the first instruction, if
+ * there is room after them and nothing else leads there: so the first byte is as in the file, where
+ * other tools set uprobes. Padding after the function may be used. `branches` are those of the
+ * whole module, sorted. The counter, eight bytes, is within 2 GiB of the area. Nothing is written
+ * unless the outcome is PATCH_OK.
  *
  * `bytes` are those at the time of the installation. So a call among the first ones may have a
  * probe as well, if they contain it, and if that is removed after this one; a pc in this thunk may
@@ -244,6 +254,14 @@ uint8_t patch_entry_reach(const uint8_t *bytes, size_t nr_readable, bool *is_pla
 enum patch_outcome patch_call(struct patch *patch, uint64_t address, const uint8_t *bytes,
 			      size_t nr_readable, struct code_area *area,
 			      const struct patch_counter *counter);
+
+/* Is it the first byte of a breakpoint, such as a uprobe's, that a probe may come after? */
+bool patch_is_breakpoint(uint8_t byte);
+/*
+ * Is the instruction in front of the patch, of nr_before bytes, as it was, but for a breakpoint?
+ * Else the program has changed the entry, and calls may not come to the probe.
+ */
+bool patch_is_reached(const struct patch *patch, const uint8_t *before);
 
 /* Replace the pointer at `address`. */
 void patch_word(struct patch *patch, uint64_t address, uint64_t old, uint64_t new);

@@ -269,7 +269,8 @@ static void put_signing(struct maker *maker, const struct patch_function *functi
 
 enum patch_outcome patch_entry_behind(struct patch *patch, const struct patch_function *function,
 				      const struct branches *branches, struct code_area *area,
-				      maker_prelude *prelude, const void *context)
+				      maker_prelude *prelude, const void *context,
+				      uint64_t *original)
 {
 	size_t start = nr_words(function) && is_landing_pad(function_word(function, 0));
 	uint64_t address = function->address + start * WORD_BYTES;
@@ -282,10 +283,21 @@ enum patch_outcome patch_entry_behind(struct patch *patch, const struct patch_fu
 	add_step(&maker, address, false);
 	prelude(&maker, context);
 	put_signing(&maker, function);
+	if (maker.patch.nr_steps > 1) /* of the landing pad */
+		*original = maker.patch.thunk + maker.patch.steps[1].offset;
+	else
+		*original = maker.patch.thunk + maker.nr * WORD_BYTES;
 	outcome = displace(&maker, function_word(function, start), address);
 	if (outcome == PATCH_OK)
 		outcome = judge(function, &maker.patch, branches);
 	return outcome ? outcome : finish(&maker, function_word(function, start), area, patch);
+}
+
+/* A uprobe there is executed apart, and goes on after our branch. */
+bool patch_is_breakpoint(uint8_t byte)
+{
+	(void)byte;
+	return false;
 }
 
 enum patch_outcome patch_call(struct patch *patch, uint64_t address, const uint8_t *bytes,

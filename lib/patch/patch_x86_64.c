@@ -14,6 +14,7 @@
 
 #include "code/code_x86_64.h"
 #include "patch/branches.h"
+#include "patch/first_x86_64.h"
 #include "patch/maker_x86_64.h"
 
 #define JUMP_BYTES	5  /* e9 and a displacement */
@@ -241,7 +242,7 @@ static bool is_padding(const struct original *original)
 static enum patch_outcome judge_target(const struct patch_function *function,
 				       const struct patch *patch, uint64_t target)
 {
-	if (target == function->address || target == patch->address)
+	if (target >= function->address && target <= patch->address)
 		return PATCH_LOOPS_TO_ENTRY;
 	if (target > patch->address && target < patch->address + patch->nr_bytes)
 		return PATCH_JUMPED_INTO;
@@ -251,8 +252,9 @@ static enum patch_outcome judge_target(const struct patch_function *function,
 /* The first instructions of a function, which are moved into the thunk. */
 struct window {
 	const struct patch_function *function;
-	size_t start;	/* offset in the function */
-	bool is_closed; /* only a return can come to the byte after the last instruction */
+	size_t start;	      /* offset in the function */
+	bool is_behind_first; /* the instruction before it stays, and could be in it, too */
+	bool is_closed;	      /* only a return can come to the byte after the last instruction */
 	uint64_t targets[JUMP_BYTES];
 	size_t nr_targets;
 	struct original last;
@@ -271,6 +273,11 @@ static enum patch_outcome read_next(const struct window *window, const struct pa
 		       : PATCH_UNKNOWN_CODE;
 }
 
+static bool is_system_call(const struct original *original)
+{
+	return opcode(original) == 0x0f && original->bytes[original->code.opcode_at + 1] == 0x05;
+}
+
 /* Moves one more instruction of the function. */
 static enum patch_outcome take_instruction(struct window *window, struct maker *maker)
 {
@@ -282,6 +289,9 @@ static enum patch_outcome take_instruction(struct window *window, struct maker *
 	if (function->nr_bytes && window->start + patch->nr_bytes >= function->nr_bytes)
 		return PATCH_TOO_SHORT; /* its end continues into the next function */
 	outcome = read_next(window, patch, next);
+	/* Threads sleep there: the window at the entry may be without it. */
+	if (!outcome && window->is_behind_first && is_system_call(next))
+		outcome = PATCH_NO_FIXED_FORM;
 	if (!outcome)
 		outcome = displace(maker, next);
 	if (outcome)
@@ -333,6 +343,10 @@ static enum patch_outcome judge_window(const struct window *window, const struct
 			return outcome;
 	}
 	if (branches_lead_into(branches, at, at + patch->nr_bytes))
+		return PATCH_JUMPED_INTO;
+	if (window->is_behind_first &&
+	    (branches_lead_into(branches, start, at + 1) ||
+	     (function->spared_from && patch->address + patch->nr_bytes > function->spared_from)))
 		return PATCH_JUMPED_INTO;
 	/* A branch from before the window is passed once by each call. */
 	if (branches_loop_to(branches, at, at, end) ||
@@ -406,26 +420,55 @@ static enum patch_outcome make_entry(struct maker *maker, struct window *window,
 		add_step(maker, end, false);
 		put_jump(maker, end);
 	}
-	maker->patch.ends_with_syscall =
-		!window->is_closed && opcode(&window->last) == 0x0f &&
-		window->last.bytes[window->last.code.opcode_at + 1] == 0x05;
+	maker->patch.ends_with_syscall = !window->is_closed && is_system_call(&window->last);
 	write_window(maker, window->function->bytes + window->start);
 	return PATCH_OK;
 }
 
-static enum patch_outcome make_counting_entry(struct patch *patch,
-					      const struct patch_function *function, size_t start,
+/* The first instruction of the function, if that stays: NULL if the window begins with it. */
+static void begin_entry(struct maker *maker, struct window *window,
+			const struct first_instruction *first, const struct code_area *area)
+{
+	if (first) {
+		window->is_behind_first = true;
+		window->start = first->nr_bytes;
+		maker->lowered_by = first->lowers_by;
+	}
+	begin(maker, PATCH_ENTRY, window->function->address + window->start, area);
+	if (!first)
+		return;
+	maker->patch.nr_before = (uint8_t)first->nr_bytes;
+	memcpy(maker->patch.before, window->function->bytes, first->nr_bytes);
+}
+
+/* Executes the first instruction again. */
+static void put_first(struct maker *maker, const struct patch_function *function)
+{
+	struct original first;
+
+	if (!read_original(&first, function->address, function->bytes, function->nr_readable))
+		return;
+	add_step(maker, function->address, false);
+	put_copy(maker, &first);
+}
+
+static enum patch_outcome make_counting_entry(struct patch *patch, struct window window,
+					      const struct first_instruction *first,
 					      const struct branches *branches,
 					      struct code_area *area,
 					      const struct patch_counter *counter)
 {
-	struct window window = {.function = function, .start = start};
+	const struct patch_function *function = window.function;
+	bool is_repeated = first && first->is_repeated;
 	struct maker maker = {0};
 	enum patch_outcome outcome;
 
-	begin(&maker, PATCH_ENTRY, function->address + window.start, area);
-	add_step(&maker, maker.patch.address, false);
+	begin_entry(&maker, &window, first, area);
+	add_step(&maker, is_repeated ? function->address : maker.patch.address, false);
+	maker_put_entry(&maker);
 	maker_put_pass(&maker, counter);
+	if (is_repeated)
+		put_first(&maker, function);
 	outcome = make_entry(&maker, &window, branches);
 	return outcome ? outcome : finish(&maker, area, patch);
 }
@@ -433,7 +476,8 @@ static enum patch_outcome make_counting_entry(struct patch *patch,
 uint8_t patch_entry_reach(const uint8_t *bytes, size_t nr_readable, bool *is_plain)
 {
 	const struct patch_function function = {.bytes = bytes, .nr_readable = nr_readable};
-	size_t start = endbr_bytes(&function), at;
+	size_t start = endbr_bytes(&function), last, at;
+	struct first_instruction first;
 	bool leads_on = true;
 	struct original next;
 
@@ -441,13 +485,35 @@ uint8_t patch_entry_reach(const uint8_t *bytes, size_t nr_readable, bool *is_pla
 	/* Such bytes may change. */
 	if (sled_bytes(&function, start))
 		return PATCH_REACH_MAX_BYTES;
-	for (at = start; at < start + JUMP_BYTES; at += next.code.nr_bytes) {
+	last = start + JUMP_BYTES;
+	if (!start && first_instruction_stays(bytes, nr_readable, &first))
+		last += first.nr_bytes;
+	for (at = start; at < last; at += next.code.nr_bytes) {
 		if (at >= nr_readable || !read_original(&next, at, bytes + at, nr_readable - at))
 			return PATCH_REACH_MAX_BYTES;
-		leads_on &= code_flow(next.code.effect) == CODE_FLOW_ON && !is_odd(&next);
+		/* Behind the first instruction it need not be. */
+		if (at < start + JUMP_BYTES)
+			leads_on &= code_flow(next.code.effect) == CODE_FLOW_ON && !is_odd(&next);
 	}
 	*is_plain = leads_on;
 	return (uint8_t)at;
+}
+
+void maker_put_entry(struct maker *maker)
+{
+	struct patch *patch = &maker->patch;
+	const struct patch_step represented = patch->steps[patch->nr_steps - 1];
+
+	maker->entry = maker->nr_bytes;
+	if (!maker->lowered_by)
+		return;
+	if (represented.offset == maker->nr_bytes)
+		patch->nr_steps--;
+	add_step(maker, patch->address, false);
+	put(maker, "\x48\x8d\xa4\x24", 4); /* lea lowered_by(%rsp),%rsp */
+	put(maker, &maker->lowered_by, sizeof(maker->lowered_by));
+	add_step(maker, patch->address + represented.window_offset, false);
+	maker->stub_step = patch->nr_steps - 1u;
 }
 
 enum patch_outcome patch_entry(struct patch *patch, const struct patch_function *function,
@@ -456,30 +522,74 @@ enum patch_outcome patch_entry(struct patch *patch, const struct patch_function 
 {
 	size_t start = endbr_bytes(function);
 	size_t sled = sled_bytes(function, start);
-	enum patch_outcome outcome =
-		make_counting_entry(patch, function, start + sled, branches, area, counter);
+	struct window window = {.function = function, .start = start + sled};
+	struct first_instruction first;
+	enum patch_outcome outcome;
 
+	if (!window.start &&
+	    first_instruction_stays(function->bytes, function->nr_readable, &first) &&
+	    make_counting_entry(patch, window, &first, branches, area, counter) == PATCH_OK)
+		return PATCH_OK;
+	if (!window.start && function->has_breakpoint)
+		return PATCH_DIFFERS_FROM_FILE;
+	outcome = make_counting_entry(patch, window, NULL, branches, area, counter);
 	if (outcome == PATCH_OK || !sled)
 		return outcome;
-	outcome = make_counting_entry(patch, function, start, branches, area, counter);
+	if (!start && function->has_breakpoint)
+		return PATCH_DIFFERS_FROM_FILE;
+	window.start = start;
+	outcome = make_counting_entry(patch, window, NULL, branches, area, counter);
 	if (outcome == PATCH_OK)
 		patch->is_in_sled = true;
 	return outcome;
 }
 
-enum patch_outcome patch_entry_behind(struct patch *patch, const struct patch_function *function,
-				      const struct branches *branches, struct code_area *area,
-				      maker_prelude *prelude, const void *context)
+struct behind {
+	maker_prelude *prelude;
+	const void *context;
+};
+
+static enum patch_outcome make_entry_behind(struct patch *patch, struct window window,
+					    const struct first_instruction *first,
+					    const struct branches *branches, struct code_area *area,
+					    const struct behind *behind, uint64_t *original)
 {
-	struct window window = {.function = function, .start = endbr_bytes(function)};
+	const struct patch_function *function = window.function;
 	struct maker maker = {0};
 	enum patch_outcome outcome;
 
-	begin(&maker, PATCH_ENTRY, function->address + window.start, area);
-	add_step(&maker, maker.patch.address, false);
-	prelude(&maker, context);
+	begin_entry(&maker, &window, first, area);
+	add_step(&maker, first ? function->address : maker.patch.address, false);
+	behind->prelude(&maker, behind->context);
+	*original = maker.patch.thunk + maker.nr_bytes;
+	if (first)
+		put_first(&maker, function);
 	outcome = make_entry(&maker, &window, branches);
 	return outcome ? outcome : finish(&maker, area, patch);
+}
+
+enum patch_outcome patch_entry_behind(struct patch *patch, const struct patch_function *function,
+				      const struct branches *branches, struct code_area *area,
+				      maker_prelude *prelude, const void *context,
+				      uint64_t *original)
+{
+	const struct window window = {.function = function, .start = endbr_bytes(function)};
+	const struct behind behind = {prelude, context};
+	struct first_instruction first;
+
+	if (!window.start &&
+	    first_instruction_stays(function->bytes, function->nr_readable, &first) &&
+	    first.can_repeat &&
+	    make_entry_behind(patch, window, &first, branches, area, &behind, original) == PATCH_OK)
+		return PATCH_OK;
+	if (!window.start && function->has_breakpoint)
+		return PATCH_DIFFERS_FROM_FILE;
+	return make_entry_behind(patch, window, NULL, branches, area, &behind, original);
+}
+
+bool patch_is_breakpoint(uint8_t byte)
+{
+	return byte == INT3;
 }
 
 static enum patch_kind kind_of_call(const struct original *call)

@@ -10,7 +10,7 @@ from targets import Running, build, parse_json_lines
 
 IN_COMPANY = True
 
-KINDS = {kind: f"{kind}_work" for kind in ("plain", "sled", "short", "xray")}
+KINDS = {kind: f"{kind}_work" for kind in ("plain", "long", "sled", "short", "xray")}
 
 
 class ChangesCase(LiveCase):
@@ -114,6 +114,19 @@ class Jump(ChangesCase):
         self.assertTold(recording)
         self.assertTrue(self.remains(target))
         self.ask(target, "patch", "restore")
+        self.assertGoesOn(target, 50)
+
+    def test_is_not_touched_by_a_patch_of_the_instruction_in_front_of_it(self):
+        target = self.begin("long")
+        with self.count(target) as recorder:
+            self.ask(target, "call 1500", "save", "patch", "call 7")
+            self.eventually(lambda: self.has_seen(target), "a look at the code")
+            self.nr_calls = self.ask(target, "restore", "call 300")["calls"]
+            recording = recorder.interrupt()
+        self.assertEqual(self.counted(recording), 1800)
+        self.assertTold(recording)
+        self.assertEqual(self.ask(target, "patch", "call 20", "restore")["traced"], 27)
+        self.nr_calls += 20
         self.assertGoesOn(target, 50)
 
     def has_seen(self, target):

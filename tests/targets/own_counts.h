@@ -22,7 +22,10 @@
 /* Any thread, and signal handlers. */
 #define OWN_CALL(counter) ((void)__atomic_fetch_add(&(counter), 1, __ATOMIC_RELAXED))
 
-/* Whether a function begins with a jump, perhaps behind endbr64 or bti: none does by itself. */
+/*
+ * Whether a function begins with a jump, perhaps behind its first instruction: none does by itself.
+ * On x86-64 such a jump leads further than the program's own.
+ */
 static inline int is_probed(void (*function)(void))
 {
 	const volatile unsigned char *code = (const volatile unsigned char *)(uintptr_t)function;
@@ -30,7 +33,14 @@ static inline int is_probed(void (*function)(void))
 #if defined(__aarch64__)
 	return (code[3] & 0xfc) == 0x14 || (code[7] & 0xfc) == 0x14;
 #else
-	return code[0] == 0xe9 || (code[0] == 0xf3 && code[4] == 0xe9);
+	for (int i = 0; i < 12; i++) {
+		int distance = (int)((unsigned)code[i + 1] | (unsigned)code[i + 2] << 8 |
+				     (unsigned)code[i + 3] << 16 | (unsigned)code[i + 4] << 24);
+
+		if (code[i] == 0xe9 && (distance > 1 << 20 || distance < -(1 << 20)))
+			return 1;
+	}
+	return 0;
 #endif
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * patches_itself plain|sled|short|xray: says "ready", then obeys the lines on standard input and answers
- * each with {"calls", "traced"}: calls of the function so far, and those that its patch has seen.
+ * patches_itself plain|long|sled|short|xray: says "ready", then obeys the lines on standard input
+ *and answers each with {"calls", "traced"}: calls of the function so far, and those that its patch
+ *has seen.
  *
  *	call N	calls it N times
  *	save	keeps the bytes that stand at its beginning
@@ -20,16 +21,28 @@
 
 typedef int function(int a);
 
-/* Whole instructions that all are replaced; room for a patch, with little behind it; XRay's form. */
+/*
+ * Whole instructions that all are replaced; one that is; room for a patch, with little behind it;
+ * XRay's form.
+ */
 __asm__(".text\n"
 	".p2align 12\n"
 	".globl plain_work\n"
 	".type plain_work, @function\n"
 	"plain_work:\n\t"
+	"incl %edi\n\t"
 	"movl %edi, %eax\n\t"
-	"addl $1, %eax\n\t"
+	"nop\n\t"
 	"ret\n"
 	".size plain_work, . - plain_work\n\t"
+	".p2align 4\n"
+	".globl long_work\n"
+	".type long_work, @function\n"
+	"long_work:\n\t"
+	"movl $1, %eax\n\t"
+	"addl %edi, %eax\n\t"
+	"ret\n"
+	".size long_work, . - long_work\n\t"
 	".p2align 4\n"
 	".globl sled_work\n"
 	".type sled_work, @function\n"
@@ -74,7 +87,7 @@ __asm__(".text\n"
 	"lock incq nr_traced(%rip)\n\t"
 	"jmp xray_work + 11\n");
 
-function plain_work, sled_work, short_work, xray_work;
+function plain_work, long_work, sled_work, short_work, xray_work;
 extern char trace_plain[], trace_sled[], trace_short[], trace_xray[];
 uint64_t nr_traced;
 
@@ -84,9 +97,8 @@ static const struct kind {
 	const char *trace;
 	size_t patch_at;
 } kinds[] = {
-	{"plain", plain_work, trace_plain, 0},
-	{"sled", sled_work, trace_sled, 4},
-	{"short", short_work, trace_short, 0},
+	{"plain", plain_work, trace_plain, 0}, {"long", long_work, trace_plain, 0},
+	{"sled", sled_work, trace_sled, 4},    {"short", short_work, trace_short, 0},
 	{"xray", xray_work, trace_xray, 0},
 };
 
@@ -123,7 +135,7 @@ int main(int argc, char **argv)
 	while (fgets(line, sizeof(line), stdin)) {
 		if (strncmp(line, "call ", 5) == 0) {
 			for (uint64_t i = strtoull(line + 5, NULL, 0); i > 0; i--, calls++)
-				if (((function * volatile) kind->work)((int)i) != (int)i + 1)
+				if (((function *volatile)kind->work)((int)i) != (int)i + 1)
 					return 4;
 		} else if (strcmp(line, "save\n") == 0) {
 			memcpy(saved, place, PATCH_BYTES);

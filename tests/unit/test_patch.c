@@ -22,20 +22,17 @@ struct made {
 	enum patch_outcome outcome;
 };
 
-/* `size` is that of its symbol; other functions start at `starts`. */
-static struct made entry_with(const void *code, size_t nr_bytes, uint64_t size,
-			      const uint64_t *starts, size_t nr_starts)
+/* Other functions start at `starts`. */
+static struct made made_of(struct patch_function function, const uint64_t *starts, size_t nr_starts)
 {
 	struct made made = {.area = {.address = AREA, .cap_bytes = sizeof(made.thunks)}};
-	struct patch_function function = {
-		.address = FUNCTION, .nr_bytes = size, .bytes = code, .nr_readable = nr_bytes};
 	uint64_t all[4] = {FUNCTION};
 	struct branches *branches;
 
 	for (size_t i = 0; i < nr_starts; i++)
 		all[i + 1] = starts[i];
 	branches = branches_new(all, nr_starts + 1);
-	branches_add_code(branches, FUNCTION, code, nr_bytes);
+	branches_add_code(branches, FUNCTION, function.bytes, function.nr_readable);
 	branches_sort(branches);
 	made.area.bytes = made.thunks;
 	made.outcome = patch_entry(&made.patch, &function, branches, &made.area,
@@ -45,12 +42,36 @@ static struct made entry_with(const void *code, size_t nr_bytes, uint64_t size,
 	return made;
 }
 
+/* `size` is that of its symbol. */
+static struct made entry_with(const void *code, size_t nr_bytes, uint64_t size,
+			      const uint64_t *starts, size_t nr_starts)
+{
+	return made_of((struct patch_function){.address = FUNCTION,
+					       .nr_bytes = size,
+					       .bytes = code,
+					       .nr_readable = nr_bytes},
+		       starts, nr_starts);
+}
+
 static struct made entry(const void *code, size_t nr_bytes)
 {
 	return entry_with(code, nr_bytes, nr_bytes, NULL, 0);
 }
 
 #define ENTRY(literal) entry((literal), sizeof(literal) - 1)
+
+/* With the first instruction among the moved ones, as there is no other room. */
+static struct made from_first(const void *code, size_t nr_bytes)
+{
+	return made_of((struct patch_function){.address = FUNCTION,
+					       .nr_bytes = nr_bytes,
+					       .bytes = code,
+					       .nr_readable = nr_bytes,
+					       .spared_from = FUNCTION + 1},
+		       NULL, 0);
+}
+
+#define FROM_FIRST(literal) from_first((literal), sizeof(literal) - 1)
 
 static struct made call(const void *code, size_t nr_bytes)
 {
@@ -93,12 +114,107 @@ static void assert_window(const struct made *made, uint64_t address, const void 
 TEST(patch, entry_jumps_to_what_it_displaced)
 {
 	/* push %rbp; mov %rsp,%rbp; sub $16,%rsp; ret */
-	struct made made = ENTRY("\x55\x48\x89\xe5\x48\x83\xec\x10\xc3");
+	struct made made = FROM_FIRST("\x55\x48\x89\xe5\x48\x83\xec\x10\xc3");
 
 	ASSERT_WINDOW(made, FUNCTION, "\xe9\xfb\x0f\0\0\xcc\xcc\xcc");
 	assert_memory_equal(made.patch.old, "\x55\x48\x89\xe5\x48\x83\xec\x10", 8);
 	ASSERT_THUNK(made, COUNT "\x55\x48\x89\xe5\x48\x83\xec\x10\xe9\xf3\xef\xff\xff");
 	assert_int_equal(made.patch.kind, PATCH_ENTRY);
+}
+
+TEST(patch, first_instruction_stays_and_is_executed_again)
+{
+	/* push %rbp; mov %rsp,%rbp; sub $16,%rsp; ret */
+	struct made push = ENTRY("\x55\x48\x89\xe5\x48\x83\xec\x10\xc3");
+	/* sub $0x88,%rsp; mov %rdi,(%rsp); nop; ret */
+	struct made sub = ENTRY("\x48\x81\xec\x88\0\0\0\x48\x89\x3c\x24\x90\xc3");
+	/* test %rdi,%rdi; je +16; lea 1(%rdi),%rax; ret */
+	struct made test = ENTRY("\x48\x85\xff\x74\x10\x48\x8d\x47\1\xc3");
+
+	ASSERT_WINDOW(push, FUNCTION + 1, "\xe9\xfa\x0f\0\0\xcc\xcc");
+	ASSERT_THUNK(push, "\x48\x8d\xa4\x24\x08\0\0\0" /* lea 8(%rsp),%rsp */
+			   "\xf0\x48\xff\x05\xf0\x0f\0\0"
+			   "\x55\x48\x89\xe5\x48\x83\xec\x10\xe9\xeb\xef\xff\xff");
+	ASSERT_WINDOW(sub, FUNCTION + 7, "\xe9\xf4\x0f\0\0");
+	ASSERT_THUNK(sub, "\x48\x8d\xa4\x24\x88\0\0\0"
+			  "\xf0\x48\xff\x05\xf0\x0f\0\0"
+			  "\x48\x81\xec\x88\0\0\0\x48\x89\x3c\x24\x90\xe9\xeb\xef\xff\xff");
+	ASSERT_WINDOW(test, FUNCTION + 3, "\xe9\xf8\x0f\0\0\xcc");
+	ASSERT_THUNK(test, COUNT "\x48\x85\xff\x0f\x84\x04\xf0\xff\xff\x48\x8d\x47\1"
+				 "\xe9\xef\xef\xff\xff");
+}
+
+TEST(patch, first_instruction_that_harms_nothing_stays_alone)
+{
+	/* mov %rdi,%rbx; mov %rdi,%rcx; mov %rdi,%rdx; ret */
+	struct made made = ENTRY("\x48\x89\xfb\x48\x89\xf9\x48\x89\xfa\xc3");
+
+	ASSERT_WINDOW(made, FUNCTION + 3, "\xe9\xf8\x0f\0\0\xcc");
+	ASSERT_THUNK(made, COUNT "\x48\x89\xf9\x48\x89\xfa\xe9\xf6\xef\xff\xff");
+}
+
+TEST(patch, first_instruction_is_moved_where_it_cannot_stay)
+{
+	static const uint64_t second[] = {FUNCTION + 5};
+	static const char *const codes[] = {
+		"\x48\x89\x7c\x24\xf8\x31\xc0\x31\xc0\x31\xc0", /* mov %rdi,-8(%rsp) */
+		"\x58\x31\xc9\x31\xc9\x31\xc9\x31\xc9\x31\xc9", /* pop %rax */
+		"\x48\x83\xc4\x08\x31\xc9\x31\xc9\x31\xc9\x90", /* add $8,%rsp */
+		"\x48\x83\xe4\xf0\x31\xc9\x31\xc9\x31\xc9\x90", /* and $-16,%rsp */
+		"\x48\x89\xfc\x31\xc9\x31\xc9\x31\xc9\x90\x90", /* mov %rdi,%rsp */
+		"\x48\xff\xc7\x31\xc9\x31\xc9\x31\xc9\x90\x90", /* inc %rdi */
+		"\xf0\x48\xff\x07\x31\xc9\x31\xc9\x31\xc9\x90", /* lock incq (%rdi) */
+		"\x48\x0f\x44\xfe\x31\xc9\x31\xc9\x31\xc9\x90", /* cmove %rsi,%rdi */
+		"\xb8\x27\0\0\0\x0f\x05\x31\xc9\x31\xc9",	/* mov $39,%eax; syscall */
+		"\xb8\x27\0\0\0\xff\xcf\x31\xc9\x75\xfa",	/* and a loop to its next one */
+		"\xb8\x27\0\0\0\x79\xfe\x31\xc9\x31\xc9",	/* and a branch to itself */
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
+		struct made made = entry(codes[i], 11);
+
+		assert_int_equal(made.outcome, PATCH_OK);
+		assert_int_equal(made.patch.address, FUNCTION);
+	}
+	/* Another function begins with the second instruction. */
+	assert_int_equal(entry_with("\xb8\x27\0\0\0\x31\xc9\x31\xc9\x31\xc9", 11, 11, second, 1)
+				 .patch.address,
+			 FUNCTION);
+}
+
+TEST(patch, change_of_the_first_instruction_is_known)
+{
+	/* sub $24,%rsp; mov %rdi,(%rsp); nop; ret */
+	struct made made = ENTRY("\x48\x83\xec\x18\x48\x89\x3c\x24\x90\xc3");
+	struct made at_entry = ENTRY("\x48\xff\xc7\x48\xff\xc7\xc3");
+
+	assert_int_equal(made.patch.nr_before, 4);
+	assert_true(patch_is_reached(&made.patch, (const uint8_t *)"\x48\x83\xec\x18"));
+	assert_true(patch_is_reached(&made.patch, (const uint8_t *)"\xcc\x83\xec\x18"));
+	assert_false(patch_is_reached(&made.patch, (const uint8_t *)"\xe9\x83\xec\x18"));
+	assert_false(patch_is_reached(&made.patch, (const uint8_t *)"\x48\x83\xec\x28"));
+	assert_int_equal(at_entry.patch.nr_before, 0);
+	assert_true(patch_is_reached(&at_entry.patch, (const uint8_t *)""));
+}
+
+TEST(patch, breakpoint_of_another_tool_is_left_alone)
+{
+	struct patch_function function = {.address = FUNCTION, .has_breakpoint = true};
+	struct made made;
+
+	function.nr_readable = function.nr_bytes = 9;
+	function.bytes = (const uint8_t *)"\x55\x48\x89\xe5\x48\x83\xec\x10\xc3";
+	made = made_of(function, NULL, 0);
+	assert_int_equal(made.outcome, PATCH_OK);
+	assert_int_equal(made.patch.address, FUNCTION + 1);
+	/* endbr64; push %rbp; mov %rsp,%rbp; ret */
+	function.bytes = (const uint8_t *)"\xf3\x0f\x1e\xfa\x55\x48\x89\xe5\x90";
+	made = made_of(function, NULL, 0);
+	assert_int_equal(made.outcome, PATCH_OK);
+	assert_int_equal(made.patch.address, FUNCTION + 4);
+	/* inc %rdi; inc %rdi; inc %rdi */
+	function.bytes = (const uint8_t *)"\x48\xff\xc7\x48\xff\xc7\x48\xff\xc7";
+	assert_int_equal(made_of(function, NULL, 0).outcome, PATCH_DIFFERS_FROM_FILE);
 }
 
 #define TABLE_WORD UINT64_C(0x403010)
@@ -304,13 +420,13 @@ TEST(patch, operands_relative_to_rip_stay_the_same)
 TEST(patch, branches_and_jumps_lead_where_they_led)
 {
 	/* test %edi,%edi; je +16; inc %eax; ret */
-	struct made branch = ENTRY("\x85\xff\x74\x10\xff\xc0\xc3");
-	struct made wide = ENTRY("\x0f\x88\x10\0\0\0\xc3");	     /* js +16 */
-	struct made hinted = ENTRY("\x2e\x75\x10\x31\xc0\xc3");	     /* jne,pn +16; xor */
-	struct made jump = ENTRY("\xe9\0\1\0\0");		     /* a tail call */
-	struct made near_jump = ENTRY("\x31\xc0\x90\xeb\x40\xcc");   /* xor; nop; jmp +64 */
-	struct made plt = ENTRY("\xf2\xff\x25\x10\0\0\0\x0f\x1f\0"); /* bnd jmp *16(%rip) */
-	struct made table = ENTRY("\xff\x24\xfd\0\0\x40\0");	     /* jmp *table(,%rdi,8) */
+	struct made branch = FROM_FIRST("\x85\xff\x74\x10\xff\xc0\xc3");
+	struct made wide = FROM_FIRST("\x0f\x88\x10\0\0\0\xc3");	  /* js +16 */
+	struct made hinted = FROM_FIRST("\x2e\x75\x10\x31\xc0\xc3");	  /* jne,pn +16; xor */
+	struct made jump = FROM_FIRST("\xe9\0\1\0\0");			  /* a tail call */
+	struct made near_jump = FROM_FIRST("\x31\xc0\x90\xeb\x40\xcc");	  /* xor; nop; jmp +64 */
+	struct made plt = FROM_FIRST("\xf2\xff\x25\x10\0\0\0\x0f\x1f\0"); /* bnd jmp *16(%rip) */
+	struct made table = FROM_FIRST("\xff\x24\xfd\0\0\x40\0");	  /* jmp *table(,%rdi,8) */
 
 	ASSERT_THUNK(branch, COUNT "\x85\xff\x0f\x84\x04\xf0\xff\xff\xff\xc0\xe9\xef\xef\xff\xff");
 	ASSERT_THUNK(wide, COUNT "\x0f\x88\x08\xf0\xff\xff\xe9\xf3\xef\xff\xff");
@@ -326,11 +442,11 @@ TEST(patch, branches_and_jumps_lead_where_they_led)
 
 TEST(patch, displaced_calls_return_to_the_program)
 {
-	struct made direct = ENTRY("\xe8\0\1\0\0\xc3");
+	struct made direct = FROM_FIRST("\xe8\0\1\0\0\xc3");
 	/* sub $8,%rsp; call *16(%rip) */
-	struct made word = ENTRY("\x48\x83\xec\x08\xff\x15\x10\0\0\0\xc3");
-	struct made pointer = ENTRY("\x48\x83\xec\x08\xff\x57\x18\xc3");       /* call *24(%rdi) */
-	struct made local = ENTRY("\x48\x83\xec\x08\x41\xff\x54\x24\x08\xc3"); /* *8(%r12) */
+	struct made word = FROM_FIRST("\x48\x83\xec\x08\xff\x15\x10\0\0\0\xc3");
+	struct made pointer = FROM_FIRST("\x48\x83\xec\x08\xff\x57\x18\xc3"); /* call *24(%rdi) */
+	struct made local = FROM_FIRST("\x48\x83\xec\x08\x41\xff\x54\x24\x08\xc3"); /* *8(%r12) */
 
 	ASSERT_THUNK(direct, COUNT PUSH("\x05\x10\x40\0") "\xe9\xe3\xf0\xff\xff");
 	assert_int_equal(direct.patch.callee_kind, PATCH_CALLEE_DIRECT);
@@ -368,7 +484,7 @@ TEST(patch, padding_after_a_function_is_used)
 	ASSERT_THUNK(made, COUNT "\xc3");
 	/* xor %eax,%eax; ret; nopl 0(%rax) */
 	made = entry_with("\x31\xc0\xc3\x0f\x1f\x80\0\0\0\0", 10, 3, NULL, 0);
-	ASSERT_WINDOW(made, FUNCTION, "\xe9\xfb\x0f\0\0\xcc\xcc\xcc\xcc\xcc");
+	ASSERT_WINDOW(made, FUNCTION + 2, "\xe9\xf9\x0f\0\0\xcc\xcc\xcc");
 	ASSERT_THUNK(made, COUNT "\x31\xc0\xc3");
 	made = entry_with("\xc3\x90\x90\x90\x90\x90\x90\x90", 8, 1, far, 1);
 	assert_int_equal(made.outcome, PATCH_OK);
@@ -681,10 +797,12 @@ static void assert_places(const struct made *made, const struct place *places, s
 TEST(patch, each_pc_of_a_thunk_has_a_place_in_the_program)
 {
 	/* push %rbp; mov %rsp,%rbp; je +0; ret */
-	struct made entries = ENTRY("\x55\x48\x89\xe5\x74\0\xc3");
-	struct made direct = ENTRY("\xe8\0\1\0\0\xc3");
-	struct made word = ENTRY("\xff\x15\x10\0\0\0\xc3");
-	struct made pointer = ENTRY("\x48\x83\xec\x08\xff\x57\x18\xc3");
+	struct made entries = FROM_FIRST("\x55\x48\x89\xe5\x74\0\xc3");
+	struct made stays = ENTRY("\x55\x48\x89\xe5\x90\x90\xc3");
+	struct made test = ENTRY("\x48\x85\xff\x74\x10\x48\x8d\x47\1\xc3");
+	struct made direct = FROM_FIRST("\xe8\0\1\0\0\xc3");
+	struct made word = FROM_FIRST("\xff\x15\x10\0\0\0\xc3");
+	struct made pointer = FROM_FIRST("\x48\x83\xec\x08\xff\x57\x18\xc3");
 	struct made calls = CALL("\xe8\0\1\0\0");
 	struct made got = CALL("\xff\x15\x10\0\0\0");
 
@@ -692,6 +810,11 @@ TEST(patch, each_pc_of_a_thunk_has_a_place_in_the_program)
 		      {9, PATCH_AT, FUNCTION + 1}, {12, PATCH_AT, FUNCTION + 4},
 		      {18, PATCH_AT, FUNCTION + 6}, {23, PATCH_ELSEWHERE, 0},
 		      {(uint64_t)-1, PATCH_ELSEWHERE, 0});
+	ASSERT_PLACES(stays, {0, PATCH_AT, FUNCTION + 1}, {8, PATCH_AT, FUNCTION},
+		      {16, PATCH_AT, FUNCTION}, {17, PATCH_AT, FUNCTION + 1},
+		      {20, PATCH_AT, FUNCTION + 4});
+	ASSERT_PLACES(test, {0, PATCH_AT, FUNCTION}, {8, PATCH_AT, FUNCTION},
+		      {11, PATCH_AT, FUNCTION + 3}, {17, PATCH_AT, FUNCTION + 5});
 	ASSERT_PLACES(direct, {8, PATCH_AT, FUNCTION}, {16, PATCH_AT, FUNCTION},
 		      {24, PATCH_AT, FUNCTION}, {29, PATCH_AT, FUNCTION + 0x105});
 	ASSERT_PLACES(word, {24, PATCH_AT, FUNCTION}, {29, PATCH_AT_WORD, FUNCTION + 0x16});
@@ -720,12 +843,12 @@ static void assert_not_moved(const struct made *made, uint64_t offset)
 
 TEST(patch, threads_among_the_bytes_move_to_the_thunk)
 {
-	struct made entries = ENTRY("\x55\x48\x89\xe5\x74\0\xc3");
-	struct made pointer = ENTRY("\x48\x83\xec\x08\xff\x57\x18\xc3");
+	struct made entries = FROM_FIRST("\x55\x48\x89\xe5\x74\0\xc3");
+	struct made pointer = FROM_FIRST("\x48\x83\xec\x08\xff\x57\x18\xc3");
 	struct made calls = CALL("\xe8\0\1\0\0");
 	/* xor %eax,%eax; syscall; xor %ecx,%ecx: the kernel goes back by the length of a call */
-	struct made inside = ENTRY("\x31\xc0\x0f\x05\x31\xc9\xc3");
-	struct made at_end = ENTRY("\xb0\x27\x90\x0f\x05\x31\xc9\xc3");
+	struct made inside = FROM_FIRST("\x31\xc0\x0f\x05\x31\xc9\xc3");
+	struct made at_end = FROM_FIRST("\xb0\x27\x90\x0f\x05\x31\xc9\xc3");
 
 	assert_not_moved(&entries, 0); /* the new jump leads on from there */
 	assert_moved(&entries, 1, 9);
