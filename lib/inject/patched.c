@@ -162,6 +162,42 @@ static size_t run_of(const struct patched *patched, size_t first, size_t *nr_byt
 
 enum run_step { RUN_APPLY, RUN_UNDO };
 
+/* Is there a breakpoint of another tool between two patches? */
+static bool has_breakpoint_between(const struct patch *patch, const uint8_t *bytes,
+				   const struct patch *next)
+{
+	uint64_t end = patch->address + patch->nr_bytes;
+
+	for (uint64_t i = 0; i < next->address - end; i++) {
+		if (patch_is_breakpoint(bytes[patch->nr_bytes + i]))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Writes a run, without such breakpoints: the kernel may remove a uprobe at this moment, and the
+ * program would be killed at an int3 that came back.
+ */
+static bool write_run(const struct patch *patches, size_t nr, const uint8_t *bytes,
+		      struct target_memory *memory)
+{
+	bool is_done = true;
+
+	for (size_t first = 0, i = 0; i < nr; i++) {
+		const uint8_t *place = bytes + (patches[i].address - patches->address);
+		uint64_t end = patches[i].address + patches[i].nr_bytes;
+
+		if (i + 1 < nr && !has_breakpoint_between(&patches[i], place, &patches[i + 1]))
+			continue;
+		is_done &= target_memory_put(memory, patches[first].address,
+					     bytes + (patches[first].address - patches->address),
+					     end - patches[first].address);
+		first = i + 1;
+	}
+	return is_done;
+}
+
 static bool step_run(const struct patch *patches, size_t nr, size_t nr_bytes,
 		     struct target_memory *memory, enum run_step step)
 {
@@ -180,7 +216,7 @@ static bool step_run(const struct patch *patches, size_t nr, size_t nr_bytes,
 		else if (memcmp(place, patch->new, patch->nr_bytes) == 0)
 			memcpy(place, patch->old, patch->nr_bytes);
 	}
-	return target_memory_put(memory, at, bytes, nr_bytes);
+	return write_run(patches, nr, bytes, memory);
 }
 
 /* Gives the process a page of its own there, unless the last call did. */

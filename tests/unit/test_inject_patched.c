@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The patches of a process, in pages of this one that represent its code. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -108,6 +109,54 @@ TEST_WITH(struct fixture *fixture, patched, a_pointer_is_taken_back_only_if_it_i
 	assert_false(is_writable);
 	patched_release(&patched);
 }
+
+#if defined(__x86_64__)
+
+/* A uprobe between patches: the kernel sets and removes it at any moment. */
+struct breakpoint {
+	volatile uint8_t *at;
+	volatile bool is_ended;
+	unsigned int nr_came_back;
+};
+
+static void *set_and_remove(void *context)
+{
+	struct breakpoint *breakpoint = context;
+
+	while (!breakpoint->is_ended) {
+		*breakpoint->at = 0xcc;
+		for (volatile int i = 0; i < 100; i++)
+			;
+		*breakpoint->at = OLD;
+		for (volatile int i = 0; i < 2000; i++)
+			;
+		breakpoint->nr_came_back += *breakpoint->at != OLD;
+	}
+	return NULL;
+}
+
+TEST_WITH(struct fixture *fixture, patched, writes_no_breakpoint_of_others_back)
+{
+	struct patch patches[] = {fixture->patches[0], fixture->patches[0]};
+	struct breakpoint breakpoint = {.at = fixture->pages + 1000};
+	struct patched patched;
+	pthread_t other;
+
+	patches[1].address += 2000;
+	patches[1].thunk += 64;
+	patched_init(&patched, patches, 2);
+	assert_int_equal(pthread_create(&other, NULL, set_and_remove, &breakpoint), 0);
+	for (int i = 0; i < 10000; i++) {
+		assert_true(patched_apply(&patched, &fixture->stopped, fixture->memory));
+		assert_true(patched_undo(&patched, &fixture->stopped, fixture->memory, ours));
+	}
+	breakpoint.is_ended = true;
+	pthread_join(other, NULL);
+	assert_int_equal(breakpoint.nr_came_back, 0);
+	patched_release(&patched);
+}
+
+#endif
 
 TEST_WITH(struct fixture *fixture, patched, applies_all_and_takes_them_back)
 {
