@@ -378,35 +378,52 @@ void tracee_rehearse(struct tracee *tracee, struct snapshot *snapshot)
 /* A thread that goes on for longer could have replaced what is copied. */
 #define LATE_NS (50 * NS_PER_US)
 
-void tracee_copy_late(const struct tracee *tracee, struct snapshot *snapshot, uint64_t since_ns)
+/*
+ * Copy some of the regions that are due, from *first on, up to one that comes short. False: none of
+ * the others can be copied, or it is too late.
+ */
+static bool fill_due(const struct tracee *tracee, struct snapshot *snapshot, uint64_t since_ns,
+		     unsigned int *first)
 {
-	struct stack_region *due[SNAPSHOT_WANTED_MAX];
+	unsigned int due[SNAPSHOT_WANTED_MAX];
+	struct stack_region *last = NULL;
 	struct pieces pieces;
-	ssize_t got = 0;
+	ssize_t got;
 	size_t left;
 
 	begin_pieces(&pieces);
-	for (unsigned int i = 0; i < snapshot->nr_regions; i++) {
-		struct stack_region *region = &snapshot->regions[i];
-
-		if (region->kind != REGION_DUE || pieces.nr_regions == SNAPSHOT_WANTED_MAX)
+	for (unsigned int i = *first;
+	     i < snapshot->nr_regions && pieces.nr_regions < SNAPSHOT_WANTED_MAX; i++) {
+		if (snapshot->regions[i].kind != REGION_DUE)
 			continue;
-		due[pieces.nr_regions] = region;
-		add_piece(&pieces, snapshot, pieces.nr_regions ? due[pieces.nr_regions - 1] : NULL,
-			  region);
+		due[pieces.nr_regions] = i;
+		add_piece(&pieces, snapshot, last, &snapshot->regions[i]);
+		last = &snapshot->regions[i];
 	}
-	if (pieces.nr_regions)
-		got = process_vm_readv(tracee->tid, pieces.here, pieces.nr_here, pieces.there,
-				       pieces.nr_there, 0);
+	if (!pieces.nr_regions)
+		return false;
+	got = process_vm_readv(tracee->tid, pieces.here, pieces.nr_here, pieces.there,
+			       pieces.nr_there, 0);
+	if ((got < 0 && errno != EFAULT) || clock_monotonic_ns() > since_ns + LATE_NS)
+		return false;
 	left = got > 0 ? (size_t)got : 0;
-	if (clock_monotonic_ns() > since_ns + LATE_NS)
-		return;
 	for (unsigned int i = 0; i < pieces.nr_regions; i++) {
-		size_t needed = pieces.gaps[i] + (size_t)due[i]->nr_bytes;
+		struct stack_region *region = &snapshot->regions[due[i]];
+		size_t needed = pieces.gaps[i] + (size_t)region->nr_bytes;
 
+		*first = due[i] + 1;
 		if (left < needed)
-			return;
+			return true;
 		left -= needed;
-		due[i]->kind = REGION_LATE;
+		region->kind = REGION_LATE;
 	}
+	return true;
+}
+
+void tracee_copy_late(const struct tracee *tracee, struct snapshot *snapshot, uint64_t since_ns)
+{
+	unsigned int first = 0;
+
+	while (fill_due(tracee, snapshot, since_ns, &first))
+		;
 }

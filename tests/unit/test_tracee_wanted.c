@@ -257,6 +257,32 @@ TEST_WITH(struct fixture *fixture, tracee_wanted, some_is_copied_after_the_stop)
 	assert_false(has(fixture, third, 16, 'c'));
 }
 
+/* One that has gone since costs none of those after it, nor one that is cut short. */
+TEST_WITH(struct fixture *fixture, tracee_wanted, holes_cost_no_other_late_memory)
+{
+	uint8_t *second = fixture->pages + fixture->page_bytes;
+	uint8_t *third = second + fixture->page_bytes;
+	uint8_t bytes[16];
+
+	assert_ptr_equal(mmap(second, fixture->page_bytes, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+			 second);
+	wanted_memory_add(&fixture->wanted, (uintptr_t)fixture->pages, 16);
+	wanted_memory_add(&fixture->wanted, (uintptr_t)second - 8, 16);
+	wanted_memory_add(&fixture->wanted, (uintptr_t)second + 64, 16);
+	wanted_memory_add(&fixture->wanted, (uintptr_t)third, 16);
+	for (size_t i = 0; i < fixture->wanted.nr; i++)
+		fixture->wanted.at[i].is_late = true;
+	copy(fixture);
+	munmap(second, fixture->page_bytes);
+	tracee_copy_late(&fixture->tracee, &fixture->snapshot, clock_monotonic_ns() + NS_PER_SEC);
+	assert_true(snapshot_read_late(&fixture->snapshot, (uintptr_t)fixture->pages, bytes, 16));
+	assert_true(snapshot_read_late(&fixture->snapshot, (uintptr_t)third, bytes, 16));
+	assert_int_equal(bytes[15], 'c');
+	assert_false(snapshot_read_late(&fixture->snapshot, (uintptr_t)second - 8, bytes, 16));
+	assert_false(snapshot_read_late(&fixture->snapshot, (uintptr_t)second + 64, bytes, 16));
+}
+
 /* Memory that was there, and is gone by the second copy. */
 TEST_WITH(struct fixture *fixture, tracee_wanted, memory_may_go)
 {
