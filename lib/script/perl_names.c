@@ -68,7 +68,9 @@ struct sub {
 
 struct known_sub {
 	struct sub is;
-	char *name; /* owned; NULL: not known */
+	char *name;	 /* owned; NULL: not known */
+	bool was_copied; /* a snapshot had it */
+	bool is_unsure;	 /* this one lacked it, and may have had another in its place */
 	uint32_t seen_in;
 	struct steadiness steadiness;
 };
@@ -367,6 +369,23 @@ static bool is_still(struct perl_names *names, const struct source *source, cons
 	return !is->is_late && is->glob.name && glob.name && is_same_glob(&is->glob, &glob);
 }
 
+/* A sub is compiled once, but the same closure may be made, and freed, again and again. */
+static bool is_closure(const struct sub *sub)
+{
+	return sub->flags & PERL_SUB_IS_ANONYMOUS || !sub->sequence;
+}
+
+/*
+ * A known sub that was read late. It was there in the stop, too, if it has been there since a
+ * snapshot before; while closures come and go another one may have had the place of one.
+ */
+static bool may_be_another(const struct perl_names *names, const struct known_sub *known)
+{
+	return known->is.is_late && names->has_replaced &&
+	       (is_closure(&known->is) || !known->was_copied) &&
+	       !is_steady(names, &known->steadiness);
+}
+
 static void look_at_sub(struct perl_names *names, const struct source *source,
 			struct known_sub *known)
 {
@@ -376,8 +395,11 @@ static void look_at_sub(struct perl_names *names, const struct source *source,
 
 	if (known->name && !is_known)
 		note_replaced(names);
-	note_seen(names, &known->steadiness, is_known);
 	known->is = is;
+	known->was_copied = !is.is_late || (is_known && known->was_copied);
+	known->is_unsure = is_known && may_be_another(names, known);
+	if (!known->is_unsure)
+		note_seen(names, &known->steadiness, is_known);
 	if (is_known)
 		return;
 	free(known->name);
@@ -429,7 +451,7 @@ static uint64_t start_of(struct perl_names *names, const struct source *source, 
 {
 	const struct known_sub *sub = code < PERL_PLACE_END ? NULL : sub_at(names, source, code);
 
-	return sub && sub->is.is_there ? sub->is.start : 0;
+	return sub && sub->is.is_there && !sub->is_unsure ? sub->is.start : 0;
 }
 
 /*
@@ -483,7 +505,7 @@ static struct script_place place_of(struct perl_names *names, const struct sourc
 	} else {
 		const struct known_sub *sub = sub_at(names, source, frame->code);
 
-		place.name = sub->is.is_there ? sub->name : NULL;
+		place.name = sub->is.is_there && !sub->is_unsure ? sub->name : NULL;
 		place.first_line = sub->is.first_line;
 	}
 	return place;

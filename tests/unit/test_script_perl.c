@@ -423,6 +423,45 @@ TEST(script_perl, a_function_that_was_replaced_has_its_own_name)
 	end_places(&fixture);
 }
 
+/* As if the snapshot had none of their objects. */
+static const struct script_place *places_later(struct place_fixture *fixture)
+{
+	const struct snapshot nothing = {.time_ns = made.snapshot.time_ns};
+
+	perl_names_find(fixture->names, fixture->space, &nothing, fixture->walk.frames,
+			fixture->walk.nr_frames, fixture->places);
+	return fixture->places;
+}
+
+/* Where closures come and go, one that was there before may be there again since the stop. */
+TEST(script_perl, a_closure_that_is_known_may_have_been_another_in_the_stop)
+{
+	const struct script_place *places;
+	struct place_fixture fixture;
+
+	begin_places(&fixture);
+	made_perl_begin(&made);
+	push_sub(&made, 0, 1, false);
+	push_sub(&made, 1, 2, false);
+	NATIVES(&made, OTHER, PERL_RUNOPS, PERL_RUN, OTHER);
+	put_int(made.bodies[1], 92, PERL_SUB_IS_NAMED | PERL_SUB_IS_ANONYMOUS);
+	places_of(&fixture);
+	places = places_later(&fixture);
+	assert_string_equal(places[0].name, "Work::g");
+	assert_string_equal(places[1].name, "Work::f");
+	/* Another one takes the place of each. */
+	put_int(made.statements[4], 60, 5000);
+	put_int(made.statements[5], 60, 5001);
+	places_of(&fixture);
+	places = places_later(&fixture);
+	assert_false(places[0].name);
+	/* A sub is compiled once. */
+	assert_string_equal(places[1].name, "Work::f");
+	places = places_of(&fixture);
+	assert_string_equal(places[0].name, "Work::g");
+	end_places(&fixture);
+}
+
 TEST(script_perl, an_object_that_is_none_has_no_name)
 {
 	const struct script_place *places;
