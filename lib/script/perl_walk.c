@@ -229,12 +229,16 @@ static enum script_outcome walk_contexts(struct walk *walk, uint64_t interpreter
 static void want_statement(struct perl_reader *reader, const struct perl_layout *layout,
 			   uint64_t at, bool is_short_lived)
 {
+	uint32_t nr_bytes = layout->statement.nr_bytes;
 	uint8_t bytes[PERL_OBJECT_BYTES_MAX];
 
-	if (!perl_is_address(at) ||
-	    !perl_read_object(reader, at, bytes, layout->statement.nr_bytes))
+	if (!perl_is_address(at) || !perl_read_object(reader, at, bytes, nr_bytes))
 		return;
-	/* The name of its file is gone as soon as an eval ends, or the file is compiled. */
+	/*
+	 * The name of its file is gone as soon as an eval ends, or the file is compiled. One that
+	 * is copied late is known, with its file.
+	 */
+	is_short_lived &= !snapshot_is_late(reader->snapshot, at, nr_bytes);
 	if (is_short_lived || !(short_at(bytes, layout->statement.operation) & PERL_OPERATION))
 		perl_read_object(reader, word_at(bytes, layout->statement.file), bytes,
 				 PERL_FILE_BYTES_USUAL);
@@ -280,7 +284,7 @@ static bool want_sub(struct perl_reader *reader, const struct perl_layout *layou
 	if (!perl_is_address(body) || !perl_read_object(reader, body, bytes, layout->sub.nr_bytes))
 		return is_short_lived;
 	is_short_lived |= (number_at(bytes, layout->sub.flags) & PERL_SUB_IS_ANONYMOUS) != 0;
-	if (is_short_lived)
+	if (is_short_lived && !snapshot_is_late(reader->snapshot, body, layout->sub.nr_bytes))
 		want_name(reader, layout, bytes);
 	want_statement(reader, layout, word_at(bytes, layout->sub.start), is_short_lived);
 	return is_short_lived;

@@ -315,6 +315,47 @@ TEST(script_perl, what_a_snapshot_lacks_is_found_step_by_step)
 	release(&walk);
 }
 
+static void add_late(const void *object, size_t nr_bytes)
+{
+	memcpy(snapshot_add_late(&made.snapshot, at_of(object), nr_bytes), object, nr_bytes);
+}
+
+static bool wants(const struct script_walk *walk, const void *object)
+{
+	for (size_t i = 0; i < walk->wanted.nr; i++) {
+		if (walk->wanted.at[i].start == at_of(object))
+			return true;
+	}
+	return false;
+}
+
+/* A closure's name, and the file of its statements, are copied in the stop until it is steady. */
+TEST(script_perl, what_names_a_steady_closure_is_not_copied)
+{
+	struct script_walk walk = {0};
+
+	made_perl_begin(&made);
+	push_sub(&made, 0, 1, false);
+	put_int(made.bodies[0], 92, PERL_SUB_IS_NAMED | PERL_SUB_IS_ANONYMOUS);
+	NATIVES(&made, OTHER, PERL_RUNOPS, PERL_RUN, OTHER);
+	assert_int_equal(walk_of(&walk), SCRIPT_PROVED);
+	assert_true(wants(&walk, made.keys[0]));
+	assert_true(wants(&walk, made.files[0]));
+	assert_true(wants(&walk, made.files[4]));
+	add_late(made.heads[0], 24);
+	add_late(made.bodies[0], 96);
+	add_late(made.statements[0], 64);
+	add_late(made.statements[4], 64);
+	assert_int_equal(perl_walk(&made.perl, at_of(made.interpreter), &made.snapshot,
+				   made.natives, made.nr_natives, &walk),
+			 SCRIPT_PROVED);
+	assert_true(wants(&walk, made.bodies[0]));
+	assert_false(wants(&walk, made.keys[0]));
+	assert_false(wants(&walk, made.files[0]));
+	assert_false(wants(&walk, made.files[4]));
+	release(&walk);
+}
+
 /* --- names --- */
 
 struct place_fixture {
