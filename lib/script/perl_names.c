@@ -8,9 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/key_map.h"
-#include "base/minmax.h"
 #include "mapping/space.h"
 #include "script/object_bytes.h"
 #include "script/perl.h"
@@ -18,6 +16,7 @@
 #include "script/perl_reader.h"
 #include "script/perl_text.h"
 #include "script/script_walk.h"
+#include "script/steadiness.h"
 #include "snapshot/snapshot.h"
 
 /* All are forgotten once there are more: a program may compile for ever. */
@@ -31,20 +30,6 @@ struct statement {
 	bool is_there, is_late; /* it was not in the snapshot */
 	bool is_compiling;	/* the statement that is being compiled: it changes all the time */
 };
-
-/* For how long an object was the same: CLOCK_MONOTONIC of snapshots, and how many had it. */
-struct steadiness {
-	uint64_t since_ns, until_ns;
-	uint32_t nr_seen;
-};
-
-#define STEADY_NS   (100 * NS_PER_MS)
-#define STEADY_SEEN 4
-/* While some are replaced, none is steady. */
-#define CALM_NS (2 * NS_PER_SEC)
-/* So many walks that have seen none replaced are as good, if these were over some time. */
-#define CALM_WALKS    100
-#define CALM_WALKS_NS (NS_PER_SEC / 2)
 
 struct known_statement {
 	struct statement is;
@@ -83,12 +68,7 @@ struct perl_names {
 	size_t nr_subs, cap_subs;
 	struct key_map statement_at, sub_at, body_at, start_at;
 	uint64_t nr_text_bytes;
-	uint32_t nr_calls;
-	/* Another object was seen in the place of one: what a snapshot lacks may be another, too.
-	 */
-	bool has_replaced;
-	uint64_t replaced_ns, latest_ns; /* the last such snapshot, or the first one; the last one
-					  */
+	struct steady_walks walks;
 };
 
 /* Memory as it was in a stop, as far as the snapshot has it, else as it is now. */
@@ -139,39 +119,9 @@ static bool read_at(const struct source *source, uint64_t at, void *out, size_t 
 	       space_read_memory(source->space, at, out, nr_bytes);
 }
 
-/* --- how long objects stay --- */
-
 static void count_text(struct perl_names *names, const char *text)
 {
 	names->nr_text_bytes += text ? strlen(text) : 0;
-}
-
-static void note_replaced(struct perl_names *names)
-{
-	names->has_replaced = true;
-	names->replaced_ns = names->latest_ns;
-}
-
-static void note_seen(const struct perl_names *names, struct steadiness *steadiness, bool is_same)
-{
-	if (!is_same)
-		*steadiness = (struct steadiness){.since_ns = names->latest_ns};
-	steadiness->until_ns = names->latest_ns;
-	steadiness->nr_seen += steadiness->nr_seen < STEADY_SEEN;
-}
-
-static bool is_calm(const struct perl_names *names)
-{
-	uint64_t calm_ns = names->latest_ns - names->replaced_ns;
-
-	return calm_ns >= CALM_NS ||
-	       (!names->has_replaced && calm_ns >= CALM_WALKS_NS && names->nr_calls >= CALM_WALKS);
-}
-
-static bool is_steady(const struct perl_names *names, const struct steadiness *steadiness)
-{
-	return is_calm(names) && steadiness->nr_seen >= STEADY_SEEN &&
-	       steadiness->until_ns - steadiness->since_ns >= STEADY_NS;
 }
 
 /* The first statement of a sub stays as long as that, and is checked with it. */
@@ -180,7 +130,7 @@ static bool is_steady_start(const struct perl_names *names, uint64_t at)
 	uint32_t row;
 
 	return key_map_find(&names->start_at, 0, at, &row) && names->subs[row].is.start == at &&
-	       is_steady(names, &names->subs[row].steadiness);
+	       steadiness_is_given(&names->subs[row].steadiness, &names->walks);
 }
 
 bool perl_names_is_steady(const struct perl_names *names, uint64_t at, uint64_t nr_bytes)
@@ -189,12 +139,12 @@ bool perl_names_is_steady(const struct perl_names *names, uint64_t at, uint64_t 
 
 	if (nr_bytes == names->layout->statement.nr_bytes)
 		return (key_map_find(&names->statement_at, 0, at, &row) &&
-			is_steady(names, &names->statements[row].steadiness)) ||
+			steadiness_is_given(&names->statements[row].steadiness, &names->walks)) ||
 		       is_steady_start(names, at);
 	return ((nr_bytes == PERL_HEAD_BYTES && key_map_find(&names->sub_at, 0, at, &row)) ||
 		(nr_bytes == names->layout->sub.nr_bytes &&
 		 key_map_find(&names->body_at, 0, at, &row) && names->subs[row].is.body == at)) &&
-	       is_steady(names, &names->subs[row].steadiness);
+	       steadiness_is_given(&names->subs[row].steadiness, &names->walks);
 }
 
 /* --- statements --- */
@@ -236,8 +186,8 @@ static void look_at_statement(struct perl_names *names, const struct source *sou
 	bool is_known = known->file && !is.is_compiling && is_same_statement(&is, &known->is);
 
 	if (known->file && !is_known && !is.is_compiling)
-		note_replaced(names);
-	note_seen(names, &known->steadiness, is_known);
+		steady_walks_replaced(&names->walks);
+	steadiness_seen(&known->steadiness, &names->walks, is_known);
 	known->is = is;
 	if (is_known)
 		return;
@@ -250,7 +200,8 @@ static void look_at_statement(struct perl_names *names, const struct source *sou
 	if (!known->file || !is_late)
 		return;
 	later = read_statement(names->layout, &now, is.at);
-	known->is.is_there = is_same_statement(&is, &later) && !(is.is_late && names->has_replaced);
+	known->is.is_there =
+		is_same_statement(&is, &later) && !(is.is_late && names->walks.has_replaced);
 }
 
 /* Valid until the next call. */
@@ -271,9 +222,9 @@ static const struct known_statement *statement_at(struct perl_names *names,
 		key_map_put(&names->statement_at, 0, at, row);
 	}
 	known = &names->statements[row];
-	if (known->seen_in != names->nr_calls)
+	if (known->seen_in != names->walks.nr)
 		look_at_statement(names, source, known);
-	known->seen_in = names->nr_calls;
+	known->seen_in = names->walks.nr;
 	return known;
 }
 
@@ -357,7 +308,7 @@ static bool is_still(struct perl_names *names, const struct source *source, cons
 	struct glob glob;
 	struct sub later;
 
-	if (is->is_late && names->has_replaced)
+	if (is->is_late && names->walks.has_replaced)
 		return false;
 	if (!is->is_late && is_copied)
 		return true;
@@ -381,9 +332,9 @@ static bool is_closure(const struct sub *sub)
  */
 static bool may_be_another(const struct perl_names *names, const struct known_sub *known)
 {
-	return known->is.is_late && names->has_replaced &&
+	return known->is.is_late && names->walks.has_replaced &&
 	       (is_closure(&known->is) || !known->was_copied) &&
-	       !is_steady(names, &known->steadiness);
+	       !steadiness_is_given(&known->steadiness, &names->walks);
 }
 
 static void look_at_sub(struct perl_names *names, const struct source *source,
@@ -394,12 +345,12 @@ static void look_at_sub(struct perl_names *names, const struct source *source,
 	bool is_known = known->name && is_same_sub(&is, &known->is), is_copied = false;
 
 	if (known->name && !is_known)
-		note_replaced(names);
+		steady_walks_replaced(&names->walks);
 	known->is = is;
 	known->was_copied = !is.is_late || (is_known && known->was_copied);
 	known->is_unsure = is_known && may_be_another(names, known);
 	if (!known->is_unsure)
-		note_seen(names, &known->steadiness, is_known);
+		steadiness_seen(&known->steadiness, &names->walks, is_known);
 	if (is_known)
 		return;
 	free(known->name);
@@ -431,9 +382,9 @@ static const struct known_sub *sub_at(struct perl_names *names, const struct sou
 		key_map_put(&names->sub_at, 0, at, row);
 	}
 	known = &names->subs[row];
-	if (known->seen_in != names->nr_calls)
+	if (known->seen_in != names->walks.nr)
 		look_at_sub(names, source, known);
-	known->seen_in = names->nr_calls;
+	known->seen_in = names->walks.nr;
 	return known;
 }
 
@@ -520,10 +471,7 @@ void perl_names_find(struct perl_names *names, struct space *space, const struct
 	    key_map_nr(&names->body_at) > OBJECTS_MAX ||
 	    key_map_nr(&names->start_at) > OBJECTS_MAX || names->nr_text_bytes > TEXT_BYTES_MAX)
 		forget_all(names);
-	if (!names->nr_calls++)
-		names->replaced_ns = snapshot->time_ns;
-	/* Snapshots of allocations are read later. */
-	names->latest_ns = max_u64(names->latest_ns, snapshot->time_ns);
+	steady_walks_begin(&names->walks, snapshot->time_ns);
 	for (size_t i = nr; i-- > 0;) {
 		bool has_caller = i + 1 < nr;
 
