@@ -234,23 +234,6 @@ static enum script_outcome read_frame(struct php_walk *walk, uint64_t at, struct
 
 /* --- functions --- */
 
-/* The object of a native function is smaller, and may be at the end of a mapping. */
-static bool is_copied(const struct php_function_layout *layout, const struct snapshot *snapshot,
-		      uint64_t function, uint8_t *bytes)
-{
-	return snapshot_read_any(snapshot, function, bytes, layout->nr_bytes) ||
-	       (snapshot_read_any(snapshot, function, bytes, layout->nr_native_bytes) &&
-		bytes[0] == PHP_FUNCTION_NATIVE);
-}
-
-bool php_read_function(const struct php_layout *layout, const struct snapshot *snapshot,
-		       uint64_t function, uint8_t *bytes)
-{
-	return is_copied(&layout->function, snapshot, function, bytes) &&
-	       (bytes[0] == PHP_FUNCTION_NATIVE || bytes[0] == PHP_FUNCTION_SCRIPT ||
-		bytes[0] == PHP_FUNCTION_EVAL);
-}
-
 static bool has_opline(const struct php_walk *walk, uint64_t opline)
 {
 	const struct php_function_layout *layout = &walk->layout->function;
@@ -311,18 +294,23 @@ static void want_text_of(struct php_walk *walk, const struct frame *frame)
 static enum script_outcome read_function(struct php_walk *walk, const struct frame *frame)
 {
 	uint64_t function = frame->function;
+	uint32_t nr_bytes = walk->layout->function.nr_bytes;
+	const struct php_functions *known = walk->out ? walk->php->functions : NULL;
 
 	if (walk->known == function)
 		return SCRIPT_PROVED;
 	if (!is_address(function))
 		return SCRIPT_TORN;
 	walk->known = 0;
+	/* Nothing that is to be copied in the stop depends on it. */
+	if (!walk->out && snapshot_is_late(walk->snapshot, function, nr_bytes))
+		return SCRIPT_NOT_COPIED;
 	memset(walk->head, 0, sizeof(walk->head));
-	if (!is_copied(&walk->layout->function, walk->snapshot, function, walk->head))
-		return want(walk, function, walk->layout->function.nr_bytes);
+	if (!php_functions_read(known, walk->layout, walk->snapshot, function, walk->head))
+		return want(walk, function, nr_bytes);
 	if (walk->out)
-		(void)want(walk, function, walk->layout->function.nr_bytes);
-	if (!php_read_function(walk->layout, walk->snapshot, function, walk->head))
+		(void)want(walk, function, nr_bytes);
+	if (!php_is_function(walk->head))
 		return SCRIPT_TORN;
 	walk->known = function;
 	want_text_of(walk, frame);

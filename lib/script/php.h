@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "script/php_functions.h"
 #include "script/php_layout.h"
 #include "script/script_walk.h"
 
@@ -16,6 +17,9 @@ struct php {
 	const struct php_layout *layout; /* static */
 	uint64_t globals;		 /* executor_globals */
 	uint64_t generator_class;	 /* of the objects of generators */
+	/* Borrowed: those that are known, for walks alone, and not while a thread is stopped. NULL:
+	 * none is. */
+	const struct php_functions *functions;
 };
 
 /* A native frame, with what PHP keeps in registers while its loop runs; leaf first. */
@@ -25,16 +29,6 @@ struct php_native {
 	bool is_loop;	/* of execute_ex(), the loop that runs functions of scripts */
 	uint64_t entry; /* where its function begins; 0: not known */
 };
-
-enum php_function_type {
-	PHP_FUNCTION_NATIVE = 1, /* of an extension, or PHP's own */
-	PHP_FUNCTION_SCRIPT = 2,
-	PHP_FUNCTION_EVAL = 4, /* the text that eval() runs */
-};
-
-/* Copy the beginning of a function from a snapshot; false: it is none, or was not copied. */
-bool php_read_function(const struct php_layout *layout, const struct snapshot *snapshot,
-		       uint64_t function, uint8_t *bytes);
 
 /*
  * Walk the frames of a thread over the bytes in a snapshot; the target is not touched, and any

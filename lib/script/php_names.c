@@ -29,13 +29,6 @@
 /* The file of functions that are no script's. */
 #define FILE_OF_NATIVE "[php]"
 
-/* Read from the object of a function; equal for all closures of a kind. */
-struct identity {
-	uint64_t name, scope, file, oplines;
-	uint32_t nr_oplines, first_line, last_line;
-	uint8_t type;
-};
-
 enum text {
 	TEXT_NAME,
 	TEXT_CLASS,
@@ -44,7 +37,7 @@ enum text {
 };
 
 struct function {
-	struct identity identity;
+	struct php_identity identity;
 	uint32_t number; /* its lines are known by that, which no other function has */
 	struct php_text texts[NR_TEXTS];
 	char *name;	  /* owned: as users see it; NULL: it is not known */
@@ -67,7 +60,8 @@ struct looked_at {
 };
 
 struct php_names {
-	struct function *functions; /* owned */
+	struct php_functions *objects; /* owned */
+	struct function *functions;    /* owned */
 	size_t nr, cap;
 	/* Rows by the address of their instructions, or of native functions, and their owner_of().
 	 */
@@ -93,7 +87,10 @@ struct search {
 
 struct php_names *php_names_new(void)
 {
-	return xcalloc(1, sizeof(struct php_names));
+	struct php_names *names = xcalloc(1, sizeof(*names));
+
+	names->objects = php_functions_new();
+	return names;
 }
 
 static void forget(struct function *function)
@@ -117,6 +114,7 @@ static void forget_all(struct php_names *names)
 void php_names_free(struct php_names *names)
 {
 	forget_all(names);
+	php_functions_free(names->objects);
 	free(names->functions);
 	free(names->looked_at);
 	free(names->pieces);
@@ -124,41 +122,18 @@ void php_names_free(struct php_names *names)
 	free(names);
 }
 
-static struct identity identity_of(const struct php_function_layout *layout, const uint8_t *head)
-{
-	struct identity identity = {.type = head[0],
-				    .name = word_at(head, layout->name),
-				    .scope = word_at(head, layout->scope)};
-
-	if (identity.type == PHP_FUNCTION_NATIVE)
-		return identity;
-	identity.file = word_at(head, layout->file);
-	identity.oplines = word_at(head, layout->oplines);
-	identity.nr_oplines = number_at(head, layout->nr_oplines);
-	identity.first_line = number_at(head, layout->first_line);
-	identity.last_line = number_at(head, layout->last_line);
-	return identity;
-}
-
-static bool is_same(const struct identity *a, const struct identity *b)
-{
-	return a->type == b->type && a->name == b->name && a->scope == b->scope &&
-	       a->file == b->file && a->oplines == b->oplines && a->nr_oplines == b->nr_oplines &&
-	       a->first_line == b->first_line && a->last_line == b->last_line;
-}
-
 /*
  * A method of a trait, and a closure that is bound to a class, have the instructions of others, in
  * another class or by another name.
  */
-static uint32_t owner_of(const struct identity *identity)
+static uint32_t owner_of(const struct php_identity *identity)
 {
 	uint64_t hash = lasting_hash_number(LASTING_HASH_BEGIN, identity->scope);
 
 	return (uint32_t)lasting_hash_number(hash, identity->name);
 }
 
-static uint32_t row_of(struct php_names *names, const struct identity *identity, uint64_t key)
+static uint32_t row_of(struct php_names *names, const struct php_identity *identity, uint64_t key)
 {
 	uint32_t row, owner = owner_of(identity);
 
@@ -169,6 +144,11 @@ static uint32_t row_of(struct php_names *names, const struct identity *identity,
 	names->functions[names->nr++] = (struct function){.name = NULL};
 	key_map_put(&names->at, owner, key, row);
 	return row;
+}
+
+const struct php_functions *php_names_functions(const struct php_names *names)
+{
+	return names->objects;
 }
 
 /* --- reading --- */
@@ -224,7 +204,7 @@ static void count_text(struct php_names *names, const char *text)
 
 /* Code of a file or of eval(), which may be in a method, has no name. */
 static void read_function(const struct search *search, struct function *function,
-			  const struct identity *identity)
+			  const struct php_identity *identity)
 {
 	bool is_native = identity->type == PHP_FUNCTION_NATIVE;
 
@@ -247,25 +227,27 @@ static void read_function(const struct search *search, struct function *function
 
 /* --- looking again --- */
 
-/* The object of a function as the stop has shown it; false: it has not. */
+/* The object of a function as the stop has shown it, or has left it; false: it may be another. */
 static bool look_at(const struct search *search, uint64_t code, uint32_t *row)
 {
 	const struct php_layout *layout = search->php->layout;
+	const struct php_source source = {
+		.layout = layout, .snapshot = search->snapshot, .space = search->space};
 	uint8_t head[PHP_FUNCTION_BYTES_MAX] = {0};
-	struct identity identity;
+	struct php_identity identity;
 	struct function *function;
 	uint64_t key = code;
 
-	if (!php_read_function(layout, search->snapshot, code, head))
+	if (!php_functions_prove(search->names->objects, &source, code, head))
 		return false;
-	identity = identity_of(&layout->function, head);
+	identity = php_identity_of(&layout->function, head);
 	if (identity.type != PHP_FUNCTION_NATIVE)
 		key = identity.oplines;
 	if (!key)
 		return false;
 	*row = row_of(search->names, &identity, key);
 	function = &search->names->functions[*row];
-	if (!function->name || !is_same(&function->identity, &identity) ||
+	if (!function->name || !php_identity_is_same(&function->identity, &identity) ||
 	    is_contradicted(search, function))
 		read_function(search, function, &identity);
 	return true;
@@ -358,12 +340,12 @@ static bool is_still(const struct search *search, const struct looked_at *at)
 	const struct function *function = &search->names->functions[at->row];
 	const struct memory_piece *head = &search->names->pieces[at->piece + 1];
 	const struct memory_piece *file = &search->names->pieces[at->piece + 2];
-	struct identity identity;
+	struct php_identity identity;
 
 	if (!head->is_read || !file->is_read)
 		return false;
-	identity = identity_of(layout, head->out);
-	return is_same(&identity, &function->identity) &&
+	identity = php_identity_of(layout, head->out);
+	return php_identity_is_same(&identity, &function->identity) &&
 	       php_text_agrees(&function->texts[TEXT_FILE], file->out);
 }
 
@@ -371,7 +353,7 @@ static uint32_t line_of(const struct search *search, const struct looked_at *at)
 {
 	struct php_names *names = search->names;
 	const struct function *function = &names->functions[at->row];
-	const struct identity *identity = &function->identity;
+	const struct php_identity *identity = &function->identity;
 	uint32_t line = at->line;
 
 	if (at->has_line)
@@ -433,6 +415,7 @@ void php_names_find(struct php_names *names, const struct php *php, struct space
 	    names->nr_text_bytes > TEXT_BYTES_MAX)
 		forget_all(names);
 	names->nr_calls++;
+	php_functions_begin(names->objects, snapshot);
 	make_room(names, nr);
 	for (size_t i = 0; i < nr; i++) {
 		struct looked_at *at = &names->looked_at[i];

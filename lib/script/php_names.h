@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 struct php;
+struct php_functions;
 struct script_frame;
 struct script_place;
 struct snapshot;
@@ -19,6 +20,8 @@ struct php_names;
 
 struct php_names *php_names_new(void);
 void php_names_free(struct php_names *names);
+/* The objects that were found so far; borrowed. */
+const struct php_functions *php_names_functions(const struct php_names *names);
 
 /* The places of frames in their sources; texts are borrowed until the next call. */
 void php_names_find(struct php_names *names, const struct php *php, struct space *space,

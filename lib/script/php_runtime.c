@@ -223,6 +223,7 @@ static void *recognise(struct space *space, const struct script_module *module,
 		return NULL;
 	}
 	engine->names = php_names_new();
+	engine->php.functions = php_names_functions(engine->names);
 	found->support = SCRIPT_READ;
 	return engine;
 }
@@ -293,6 +294,17 @@ static bool find_links(void *facts, struct space *space, struct frame_links *lin
 	return true;
 }
 
+static void complete_wanted(const void *facts, struct wanted_memory *wanted)
+{
+	const struct engine *engine = facts;
+	uint32_t nr_bytes = engine->php.layout->function.nr_bytes;
+
+	for (size_t i = 0; i < wanted->nr; i++)
+		wanted->at[i].is_late =
+			wanted->at[i].nr_bytes == nr_bytes &&
+			php_functions_is_steady(engine->php.functions, wanted->at[i].start);
+}
+
 static void find_places(void *facts, struct space *space, const struct snapshot *snapshot,
 			const struct script_frame *frames, size_t nr, struct script_place *places)
 {
@@ -317,6 +329,7 @@ const struct script_runtime php_runtime = {
 	.nr_fact_bytes = sizeof(struct php),
 	.find_missing = find_missing,
 	.links.find = find_links,
+	.complete_wanted = complete_wanted,
 	.find_places = find_places,
 };
 

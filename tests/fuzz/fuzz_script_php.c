@@ -64,8 +64,9 @@ static void check(const struct input *input, const struct script_walk *walk)
 		const struct script_frame *frame = &walk->frames[i];
 		uint8_t function[PHP_FUNCTION_BYTES_MAX];
 
-		assert(php_read_function(input->php.layout, &input->snapshot, frame->code,
-					 function));
+		assert(php_functions_read(NULL, input->php.layout, &input->snapshot, frame->code,
+					  function));
+		assert(php_is_function(function));
 		assert(function[0] == PHP_FUNCTION_NATIVE || input->natives[frame->native].is_loop);
 	}
 }

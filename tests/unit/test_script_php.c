@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "mapping/module.h"
 #include "mapping/space.h"
+#include "script/php_functions.h"
 #include "script/php_names.h"
 #include "script/php_text.h"
 #include "snapshot/wanted.h"
@@ -302,6 +304,62 @@ TEST(script_php, each_copy_shows_where_the_next_is)
 	made_php_release(&part);
 }
 
+/* What is wanted, but functions only after the stop: they have no bytes so far. */
+static void copy_but_functions(struct made_php *whole, const struct wanted_memory *wanted,
+			       struct made_php *part)
+{
+	uint32_t nr_bytes = part->php.layout->function.nr_bytes;
+	struct wanted_memory rest = {.nr = 0};
+
+	for (size_t i = 0; i < wanted->nr; i++) {
+		const struct wanted_range *range = &wanted->at[i];
+
+		if (range->nr_bytes == nr_bytes)
+			snapshot_add_due(&part->snapshot, range->start, nr_bytes);
+		else
+			rest.at[rest.nr++] = *range;
+	}
+	copy_wanted(whole, &rest, part);
+}
+
+static void copy_due(const struct made_php *whole, struct made_php *part)
+{
+	for (unsigned int i = 0; i < part->snapshot.nr_regions; i++) {
+		struct stack_region *region = &part->snapshot.regions[i];
+
+		if (region->kind == REGION_DUE &&
+		    snapshot_read_any(&whole->snapshot, region->start,
+				      part->snapshot.bytes + region->offset, region->nr_bytes))
+			region->kind = REGION_LATE;
+	}
+}
+
+TEST(script_php, functions_may_be_copied_after_the_stop)
+{
+	struct script_walk found = {0};
+	struct wanted_memory missing = {.nr = 0};
+	struct made_php whole, part;
+	uint8_t stack[0x400];
+
+	made_php_init(&whole);
+	assert_int_equal(walk(&whole, &found), SCRIPT_PROVED);
+	part = whole;
+	part.snapshot = (struct snapshot){.arch = ARCH_X86_64};
+	assert_true(snapshot_read(&whole.snapshot, MADE_STACK, stack, sizeof(stack)));
+	memcpy(snapshot_add_region(&part.snapshot, MADE_STACK, sizeof(stack)), stack,
+	       sizeof(stack));
+	copy_but_functions(&whole, &found.wanted, &part);
+	/* Nothing else is read for them in the stop. */
+	assert_false(php_find_missing(&part.php, &part.snapshot, &missing));
+	assert_int_equal(walk(&part, &found), SCRIPT_NOT_COPIED);
+	copy_due(&whole, &part);
+	assert_int_equal(walk(&part, &found), SCRIPT_PROVED);
+	assert_int_equal(found.nr_frames, 5);
+	script_walk_release(&found);
+	made_php_release(&whole);
+	made_php_release(&part);
+}
+
 TEST(script_php, nothing_of_a_stack_that_is_too_large_is_missing)
 {
 	struct wanted_memory missing = {.nr = 0};
@@ -374,7 +432,7 @@ TEST(script_php, texts_are_proved_by_their_hash)
 
 /* An object of a function, as it is in PHP 8.2. */
 struct made_method {
-	uint64_t type;
+	uint32_t type, flags;
 	const struct made_text *name;
 	const void *scope;
 	uint64_t unused[7];
@@ -445,4 +503,124 @@ TEST(script_php, methods_with_the_same_instructions_are_told_apart)
 	php_names_free(names);
 	space_free(space);
 	module_table_free(modules);
+}
+
+/* --- functions that stay --- */
+
+struct function_fixture {
+	struct module_table *modules;
+	struct space *space;
+	struct php_functions *functions;
+	struct made_method method;
+	uint8_t head[PHP_FUNCTION_BYTES_MAX];
+	uint64_t time_ns;
+};
+
+static void begin_functions(struct function_fixture *fixture)
+{
+	*fixture = (struct function_fixture){.modules = module_table_new()};
+	fixture->space = space_new(fixture->modules, getpid());
+	fixture->functions = php_functions_new();
+}
+
+static void end_functions(struct function_fixture *fixture)
+{
+	php_functions_free(fixture->functions);
+	space_free(fixture->space);
+	module_table_free(fixture->modules);
+}
+
+/* Is it proved by a snapshot with a region of this kind, with these bytes? */
+static bool proves(struct function_fixture *fixture, enum region_kind kind,
+		   const struct made_method *bytes)
+{
+	struct snapshot snapshot = {.time_ns = fixture->time_ns};
+	const struct php_source source = {
+		.layout = php_layout_of("8.2"), .snapshot = &snapshot, .space = fixture->space};
+	uint64_t at = (uintptr_t)&fixture->method;
+	uint8_t *to = kind == REGION_WANTED ? snapshot_add_wanted(&snapshot, at, sizeof(*bytes))
+					    : snapshot_add_due(&snapshot, at, sizeof(*bytes));
+	bool is_proved;
+
+	memcpy(to, bytes, sizeof(*bytes));
+	snapshot.regions[0].kind = kind;
+	php_functions_begin(fixture->functions, &snapshot);
+	is_proved = php_functions_prove(fixture->functions, &source, at, fixture->head);
+	snapshot_release(&snapshot);
+	return is_proved;
+}
+
+static bool is_steady(const struct function_fixture *fixture)
+{
+	return php_functions_is_steady(fixture->functions, (uintptr_t)&fixture->method);
+}
+
+/* Stops that show it, for so long. */
+static void see_for(struct function_fixture *fixture, uint64_t nr_ns)
+{
+	for (uint64_t end = fixture->time_ns + nr_ns; fixture->time_ns < end;
+	     fixture->time_ns += 10 * NS_PER_MS)
+		assert_true(proves(fixture, REGION_WANTED, &fixture->method));
+}
+
+TEST(script_php, a_steady_function_is_proved_by_what_is_there_after_the_stop)
+{
+	uint32_t oplines[16] = {[6] = 5};
+	struct function_fixture fixture;
+	struct made_method other;
+
+	begin_functions(&fixture);
+	fixture.method = other = method_of(NULL, oplines);
+	other.first_line = 4;
+	/* One that no stop has shown is not known. */
+	assert_false(proves(&fixture, REGION_LATE, &fixture.method));
+	see_for(&fixture, NS_PER_SEC / 2);
+	assert_false(is_steady(&fixture));
+	see_for(&fixture, NS_PER_SEC);
+	assert_true(is_steady(&fixture));
+	assert_true(proves(&fixture, REGION_LATE, &fixture.method));
+	assert_int_equal(fixture.head[0], PHP_FUNCTION_SCRIPT);
+	/* It came too late, but is there still. */
+	assert_true(proves(&fixture, REGION_DUE, &fixture.method));
+	/* Another one is there, which may have been there in the stop. */
+	assert_false(proves(&fixture, REGION_LATE, &other));
+	assert_false(is_steady(&fixture));
+	see_for(&fixture, NS_PER_SEC);
+	assert_false(is_steady(&fixture));
+	see_for(&fixture, 2 * NS_PER_SEC);
+	assert_true(is_steady(&fixture));
+	fixture.method = other;
+	assert_false(proves(&fixture, REGION_DUE, &other));
+	/* While another is replaced, none is. */
+	fixture.method = method_of(NULL, oplines);
+	see_for(&fixture, 3 * NS_PER_SEC);
+	assert_true(is_steady(&fixture));
+	assert_true(proves(&fixture, REGION_WANTED, &other));
+	assert_false(is_steady(&fixture));
+	end_functions(&fixture);
+}
+
+/* They come and go, with the same code, or are one object for many functions. */
+TEST(script_php, closures_and_trampolines_are_never_steady)
+{
+	static const unsigned int bits[] = {18, 22, 23};
+	uint32_t oplines[16] = {[6] = 5};
+	struct function_fixture fixture;
+
+	for (size_t i = 0; i < ARRAY_SIZE(bits); i++) {
+		begin_functions(&fixture);
+		fixture.method = method_of(NULL, oplines);
+		fixture.method.flags = UINT32_C(1) << bits[i];
+		see_for(&fixture, 3 * NS_PER_SEC);
+		assert_false(is_steady(&fixture));
+		assert_false(proves(&fixture, REGION_LATE, &fixture.method));
+		end_functions(&fixture);
+	}
+	/* Neither is what has no name: PHP frees it as soon as it has run. */
+	begin_functions(&fixture);
+	fixture.method = method_of(NULL, oplines);
+	fixture.method.name = NULL;
+	see_for(&fixture, 3 * NS_PER_SEC);
+	assert_false(is_steady(&fixture));
+	end_functions(&fixture);
 }
