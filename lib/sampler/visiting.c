@@ -113,6 +113,7 @@ static enum visit_outcome trace(struct visitor *visitor, struct tracee *tracee, 
 		outcome = await_stop(visitor);
 	if (outcome != VISIT_STOPPED)
 		return outcome;
+	visit->is_leaving = visitor->spin_ns != 0;
 	visit->is_over = &visitor->sampler->session->is_over;
 	visit_capture(visit, tracee, stack_bytes, visitor->snapshot);
 	if (visit->is_left)

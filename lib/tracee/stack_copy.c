@@ -79,7 +79,7 @@ static size_t copy_region(struct tracee *tracee, uint64_t start, size_t nr_bytes
 	room = nr_bytes ? snapshot_add_region(snapshot, start, nr_bytes) : NULL;
 	if (!room)
 		return 0;
-	if (is_first && is_inside && tracee_has_wanted(tracee))
+	if (is_first && is_inside && tracee_has_wanted_with(tracee, snapshot))
 		return tracee_read_with_wanted(tracee, snapshot);
 	got = read_memory(tracee, start, room, nr_bytes);
 	snapshot_trim_region(snapshot, nr_bytes - got);

@@ -132,6 +132,10 @@ void tracee_close(struct tracee *tracee)
 	close_file(tracee, TRACEE_SCHEDSTAT);
 	free(tracee->wanted);
 	tracee->wanted = NULL;
+	if (tracee->ahead)
+		snapshot_release(tracee->ahead);
+	free(tracee->ahead);
+	tracee->ahead = NULL;
 }
 
 void tracee_close_files(struct tracee *tracee)

@@ -67,6 +67,7 @@ struct tracee {
 	bool fills_pages;	      /* its process serves its own page faults (userfaultfd(2)) */
 	struct kernel_events *events; /* owned; NULL: none are counted */
 	struct tracee_wanted *wanted; /* owned; NULL: nothing was wanted so far */
+	struct snapshot *ahead;	      /* owned: that memory, at the time of a stop; NULL: of none */
 };
 
 /* Shared by all tracees: how many files are kept open, and which file systems are served. */

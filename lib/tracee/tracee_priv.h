@@ -47,6 +47,8 @@ bool tracee_ask_for_mapping(struct tracee *tracee, uint64_t address, struct proc
 bool tracee_is_served(struct tracee *tracee, const struct proc_range *range);
 /* wanted_copy.c: is there memory that is to be copied with its stack? */
 bool tracee_has_wanted(const struct tracee *tracee);
+/* wanted_copy.c: the same, if it is not in tracee_copy_ahead() for the stop of this snapshot. */
+bool tracee_has_wanted_with(const struct tracee *tracee, const struct snapshot *snapshot);
 /* wanted_copy.c: is what the thread works on to be copied? */
 bool tracee_wants_context(const struct tracee *tracee);
 /*
@@ -54,6 +56,11 @@ bool tracee_wants_context(const struct tracee *tracee);
  * less time than two. Returns how much of the region there is; 0: it was dropped.
  */
 size_t tracee_read_with_wanted(struct tracee *tracee, struct snapshot *snapshot);
+/*
+ * wanted_copy.c: copy that memory for tracee_copy_wanted() with a snapshot of this time, before its
+ * stack: the thread has stopped.
+ */
+void tracee_copy_ahead(struct tracee *tracee, uint64_t stopped_ns);
 /* wanted_copy.c: copy what tracee_set_wanted() has asked for, unless it was. */
 void tracee_copy_wanted(struct tracee *tracee, struct snapshot *snapshot);
 /* stack_copy.c: the mapping of the stack may change while nothing is observed. */

@@ -174,6 +174,9 @@ void visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_
 	tracee_begin_snapshot(tracee, snapshot);
 	snapshot->time_ns = visit->stopped_ns;
 	snapshot->state = THREAD_STATE_RUNNING;
+	/* Registers can be read once it has left its CPU, but its memory is at rest already. */
+	if (visit->is_leaving)
+		tracee_copy_ahead(tracee, visit->stopped_ns);
 	/* For a 32-bit program the time is known, but not the stack. */
 	if (get_regs(visit->stopped_tid, &regs)) {
 		machine_fill_snapshot(tracee, &regs, snapshot, &visit->syscall);

@@ -31,6 +31,8 @@ struct visit {
 	struct proc_syscall syscall; /* in which it stopped; OUTSIDE: in none, as far as is known */
 	bool is_group_stop;	     /* job control had stopped it before */
 	bool was_fixed_up;	     /* its system call was made to restart */
+	/* Set by the caller: its stop was seen from another CPU, and it may still be on its own. */
+	bool is_leaving;
 	/*
 	 * Borrowed; NULL: never. Once it is set and a signal handler of ours has run, a thread that
 	 * was let go on to its call is not waited for: then it still runs (is_left), visit_end()

@@ -2,6 +2,7 @@
 /* Copies memory beside the stacks: for walks of an interpreter's frames, and contexts of threads.
  */
 #include <errno.h>
+#include <string.h>
 #include <sys/uio.h>
 
 #include "base/address.h"
@@ -200,9 +201,47 @@ bool tracee_has_wanted(const struct tracee *tracee)
 	       !tracee->fills_pages;
 }
 
+/* Is it already known as it was in the stop of this snapshot? */
+static bool is_ahead(const struct tracee *tracee, const struct snapshot *snapshot)
+{
+	return tracee->ahead && tracee->ahead->nr_regions &&
+	       tracee->ahead->time_ns == snapshot->time_ns;
+}
+
+bool tracee_has_wanted_with(const struct tracee *tracee, const struct snapshot *snapshot)
+{
+	return tracee_has_wanted(tracee) && !is_ahead(tracee, snapshot);
+}
+
 bool tracee_wants_context(const struct tracee *tracee)
 {
 	return tracee->wanted && tracee->wanted->more.context.access;
+}
+
+void tracee_copy_ahead(struct tracee *tracee, uint64_t stopped_ns)
+{
+	if (!tracee_has_wanted(tracee))
+		return;
+	if (!tracee->ahead)
+		tracee->ahead = xcalloc(1, sizeof(*tracee->ahead));
+	snapshot_clear(tracee->ahead);
+	tracee->ahead->time_ns = stopped_ns;
+	add_regions(tracee, &tracee->wanted->memory, false, tracee->ahead);
+	add_regions(tracee, &tracee->wanted->context, false, tracee->ahead);
+	fill_regions(tracee, tracee->ahead, 0);
+}
+
+static void add_ahead(const struct snapshot *ahead, struct snapshot *snapshot)
+{
+	for (unsigned int i = 0; i < ahead->nr_regions; i++) {
+		const struct stack_region *region = &ahead->regions[i];
+		uint8_t *to = region->nr_bytes ? snapshot_add_wanted(snapshot, region->start,
+								     region->nr_bytes)
+					       : NULL;
+
+		if (to)
+			memcpy(to, ahead->bytes + region->offset, region->nr_bytes);
+	}
 }
 
 size_t tracee_read_with_wanted(struct tracee *tracee, struct snapshot *snapshot)
@@ -303,7 +342,9 @@ void tracee_copy_wanted(struct tracee *tracee, struct snapshot *snapshot)
 	/* The program fills its pages itself (userfaultfd): a read of one would wait for it. */
 	if (!wanted || tracee->fills_pages)
 		return;
-	if (!wanted->is_copied)
+	if (is_ahead(tracee, snapshot))
+		add_ahead(tracee->ahead, snapshot);
+	else if (!wanted->is_copied)
 		copy_memory(tracee, &wanted->memory, snapshot);
 	wanted->is_copied = false;
 	if (wanted->more.context.access)

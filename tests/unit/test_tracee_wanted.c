@@ -236,6 +236,35 @@ TEST_WITH(struct fixture *fixture, tracee_wanted, memory_comes_with_the_stack)
 	assert_true(has(fixture, third, 16, 'c'));
 }
 
+/* Before the stack: what was there at the stop is in the snapshot of that, and of no other. */
+TEST_WITH(struct fixture *fixture, tracee_wanted, memory_is_copied_ahead_of_a_stop)
+{
+	const uint8_t *third = fixture->pages + 2 * fixture->page_bytes;
+	struct snapshot *snapshot = &fixture->snapshot;
+
+	wanted_memory_add(&fixture->wanted, (uintptr_t)fixture->pages, 16);
+	wanted_memory_add(&fixture->wanted, (uintptr_t)third, 16);
+	tracee_copy_ahead(&fixture->tracee, 1000);
+	tracee_set_wanted(&fixture->tracee, &fixture->wanted, &fixture->more);
+	tracee_copy_ahead(&fixture->tracee, 1001);
+	memset(fixture->pages, 'b', fixture->page_bytes);
+	snapshot->time_ns = 1001;
+	regs_set(&snapshot->regs, arch_regs(snapshot->arch)->sp,
+		 (uintptr_t)fixture->pages + fixture->page_bytes - 64);
+	tracee_copy_stacks(&fixture->tracee, 4096, snapshot);
+	assert_int_equal(snapshot->nr_regions, 1);
+	tracee_copy_wanted(&fixture->tracee, snapshot);
+	assert_int_equal(snapshot->regions[0].kind, REGION_STACK);
+	assert_true(has(fixture, fixture->pages + fixture->page_bytes - 64, 64, 'b'));
+	assert_true(has(fixture, fixture->pages, 16, 'a'));
+	assert_true(has(fixture, third, 16, 'c'));
+	assert_int_equal(snapshot->nr_regions, 3);
+	snapshot_clear(snapshot);
+	snapshot->time_ns = 1002;
+	copy(fixture);
+	assert_true(has(fixture, fixture->pages, 16, 'b'));
+}
+
 /* What need not come from the stop has no bytes before, and none if it comes too late. */
 TEST_WITH(struct fixture *fixture, tracee_wanted, some_is_copied_after_the_stop)
 {
