@@ -187,15 +187,30 @@ void wanted_hints_recall(struct thread_hints *hints, struct wanted_memory *wante
 		note_former(kept, &now.at[i]);
 }
 
+/* NULL: no range begins there. They are in order. */
+static const struct wanted_range *range_from(const struct wanted_memory *wanted, uint64_t start)
+{
+	size_t low = 0, high = wanted->nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (wanted->at[middle].start < start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < wanted->nr && wanted->at[low].start == start ? &wanted->at[low] : NULL;
+}
+
 static void note_late(struct wanted_hints *kept, const struct wanted_memory *wanted)
 {
-	for (size_t i = 0; i < FORMER_RANGES; i++) {
+	for (size_t i = 0; i < FORMER_RANGES && wanted->nr; i++) {
 		struct former_range *former = &kept->former[i];
+		const struct wanted_range *range = range_from(wanted, former->start);
 
-		for (size_t k = 0; k < wanted->nr; k++) {
-			if (wanted->at[k].start == former->start)
-				former->is_late = wanted->at[k].is_late;
-		}
+		if (range)
+			former->is_late = range->is_late;
 	}
 }
 

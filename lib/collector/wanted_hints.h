@@ -47,8 +47,8 @@ void thread_hints_free(struct thread_hints *hints);
  */
 void wanted_hints_recall(struct thread_hints *hints, struct wanted_memory *wanted);
 /*
- * The collector's: which memory beside the stacks the next snapshot of a thread should have, and
- * how to find more. Of the latter only the subject may differ from call to call.
+ * The collector's: which memory beside the stacks the next snapshot of a thread should have, by
+ * address, and how to find more. Of the latter only the subject may differ from call to call.
  */
 void wanted_hints_set(struct thread_hints *hints, const struct wanted_memory *wanted,
 		      const struct wanted_more *more);

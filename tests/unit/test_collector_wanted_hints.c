@@ -59,6 +59,7 @@ static size_t walk_with_steady(struct thread_hints *hints, uint64_t start, bool 
 	wanted_hints_recall(hints, &wanted);
 	for (size_t i = 0; i < wanted.nr; i++)
 		wanted.at[i].is_late = is_steady;
+	wanted_memory_sort(&wanted);
 	wanted_hints_set(hints, &wanted, &more);
 	return wanted.nr;
 }
