@@ -190,23 +190,32 @@ static bool write_run(const struct patch *patches, size_t nr, const uint8_t *byt
 
 		if (i + 1 < nr && !has_breakpoint_between(&patches[i], place, &patches[i + 1]))
 			continue;
-		is_done &= target_memory_put(memory, patches[first].address,
-					     bytes + (patches[first].address - patches->address),
-					     end - patches[first].address);
+		is_done &=
+			target_memory_put_read(memory, patches[first].address,
+					       bytes + (patches[first].address - patches->address),
+					       end - patches[first].address);
 		first = i + 1;
 	}
 	return is_done;
 }
 
-static bool step_run(const struct patch *patches, size_t nr, size_t nr_bytes,
+/* The bytes of a run. Data may change by themselves, and are read right before they are written. */
+static bool read_run(struct patched_bytes *all, const struct patch *patches, size_t first,
+		     uint8_t *bytes, size_t nr_bytes, struct target_memory *memory)
+{
+	const uint8_t *read;
+
+	if (is_word(&patches[first]))
+		return target_memory_get(memory, patches[first].address, bytes, nr_bytes);
+	read = patched_bytes_run(all, first, nr_bytes);
+	if (read)
+		memcpy(bytes, read, nr_bytes);
+	return read;
+}
+
+static bool step_run(const struct patch *patches, size_t nr, uint8_t *bytes,
 		     struct target_memory *memory, enum run_step step)
 {
-	uint8_t bytes[RUN_BYTES + PATCH_MAX_BYTES];
-	off_t at = (off_t)patches->address;
-
-	assert(nr_bytes <= sizeof(bytes));
-	if (!target_memory_get(memory, at, bytes, nr_bytes))
-		return false;
 	for (size_t i = 0; i < nr; i++) {
 		const struct patch *patch = &patches[i];
 		uint8_t *place = bytes + (patch->address - patches->address);
@@ -324,26 +333,37 @@ static void move_out(void *owner, struct context *context)
 
 /*
  * Write each run right after a check that the sleepers still sleep: a thread that wakes then would
- * have to leave the kernel, and reach the bytes, before these two calls are over. A thread that
- * woke before may be in other code by now, and is moved like the others.
+ * have to leave the kernel, and reach the bytes, before this call is over. A thread that woke
+ * before may be in other code by now, and is moved like the others, and bytes are read again.
+ * Several pages are read at once: while no thread runs they stay as they are.
  */
 static bool write_all(const struct patched *patched, struct stopped *stopped,
 		      struct target_memory *memory, enum run_step step,
 		      const struct context_search *search)
 {
+	struct patched_bytes *all = patched_bytes_new(patched->patches, patched->nr, memory);
+	uint8_t bytes[RUN_BYTES + PATCH_MAX_BYTES];
 	bool is_done = true;
 	size_t nr;
 
 	for (size_t i = 0; i < patched->nr; i += nr) {
 		size_t nr_bytes = 0;
+		bool is_read, has_woken;
 
 		nr = run_of(patched, i, &nr_bytes);
-		if (stopped_hold(stopped)) {
+		assert(nr_bytes <= sizeof(bytes));
+		is_read = read_run(all, patched->patches, i, bytes, nr_bytes, memory);
+		has_woken = stopped_hold(stopped);
+		if (has_woken) {
 			contexts_for_each(stopped, memory, search);
 			stopped_write_back(stopped);
+			patched_bytes_forget(all);
 		}
-		is_done &= step_run(&patched->patches[i], nr, nr_bytes, memory, step);
+		if (has_woken || is_word(&patched->patches[i]))
+			is_read = read_run(all, patched->patches, i, bytes, nr_bytes, memory);
+		is_done &= is_read && step_run(&patched->patches[i], nr, bytes, memory, step);
 	}
+	patched_bytes_free(all);
 	return is_done;
 }
 

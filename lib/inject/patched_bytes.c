@@ -58,7 +58,12 @@ static void read_blocks(struct patched_bytes *bytes, size_t first, uint64_t addr
 		target_memory_read(bytes->memory, address, bytes->bytes, (size_t)(end - address));
 }
 
-const uint8_t *patched_bytes_at(struct patched_bytes *bytes, size_t index)
+void patched_bytes_forget(struct patched_bytes *bytes)
+{
+	bytes->nr_blocks = bytes->nr_bytes = 0;
+}
+
+const uint8_t *patched_bytes_run(struct patched_bytes *bytes, size_t index, size_t nr_bytes)
 {
 	const struct patch *patch = &bytes->patches[index];
 	uint64_t block = patch->address & -(uint64_t)BLOCK_BYTES;
@@ -66,11 +71,16 @@ const uint8_t *patched_bytes_at(struct patched_bytes *bytes, size_t index)
 
 	/* After bytes that cannot be read, each block is tried by itself. */
 	if (patch->address < bytes->address || at / BLOCK_BYTES >= bytes->nr_blocks ||
-	    (at + patch->nr_bytes > bytes->nr_bytes && block != bytes->address)) {
+	    (at + nr_bytes > bytes->nr_bytes && block != bytes->address)) {
 		read_blocks(bytes, index, block);
 		at = patch->address - block;
 	}
-	return at + patch->nr_bytes <= bytes->nr_bytes ? bytes->bytes + at : NULL;
+	return at + nr_bytes <= bytes->nr_bytes ? bytes->bytes + at : NULL;
+}
+
+const uint8_t *patched_bytes_at(struct patched_bytes *bytes, size_t index)
+{
+	return patched_bytes_run(bytes, index, bytes->patches[index].nr_bytes);
 }
 
 bool patched_bytes_lead_to(struct patched_bytes *bytes, size_t index)

@@ -25,7 +25,17 @@ void patched_bytes_free(struct patched_bytes *bytes);
  * pages. NULL: they cannot be read.
  */
 const uint8_t *patched_bytes_at(struct patched_bytes *bytes, size_t index);
-/* After that: is the patch reached, by the bytes in front of it? If these cannot be read, it is. */
+/*
+ * The same, and all bytes up to so many from there on, which are at most up to the end of another
+ * patch that begins in the same page.
+ */
+const uint8_t *patched_bytes_run(struct patched_bytes *bytes, size_t index, size_t nr_bytes);
+/* What was read is not as old as that any more. */
+void patched_bytes_forget(struct patched_bytes *bytes);
+/*
+ * After patched_bytes_at(): is the patch reached, by the bytes in front of it? If these cannot be
+ * read, it is.
+ */
 bool patched_bytes_lead_to(struct patched_bytes *bytes, size_t index);
 
 #endif

@@ -338,7 +338,8 @@ static bool is_private(struct target_memory *memory, uint64_t address)
 }
 
 /* To copy a page of a private mapping the kernel needs that page alone. */
-static bool make_ready(struct target_memory *memory, uint64_t address, size_t nr_bytes)
+static bool make_ready(struct target_memory *memory, uint64_t address, size_t nr_bytes,
+		       bool is_read)
 {
 	uint8_t byte;
 
@@ -346,7 +347,7 @@ static bool make_ready(struct target_memory *memory, uint64_t address, size_t nr
 	     at = (at / page_bytes() + 1) * page_bytes()) {
 		if (!is_private(memory, at))
 			return false;
-		if (!target_memory_is_ready(memory, at, 1) &&
+		if (!is_read && !target_memory_is_ready(memory, at, 1) &&
 		    (!target_memory_get(memory, at, &byte, 1) ||
 		     !target_memory_is_ready(memory, at, 1)))
 			return false;
@@ -354,14 +355,26 @@ static bool make_ready(struct target_memory *memory, uint64_t address, size_t nr
 	return true;
 }
 
-bool target_memory_put(struct target_memory *memory, uint64_t address, const void *bytes,
-		       size_t nr_bytes)
+static bool put(struct target_memory *memory, uint64_t address, const void *bytes, size_t nr_bytes,
+		bool is_read)
 {
 	if (address > (uint64_t)INT64_MAX - page_bytes() ||
 	    nr_bytes > (uint64_t)INT64_MAX - page_bytes() - address)
 		return false;
-	return make_ready(memory, address, nr_bytes) &&
+	return make_ready(memory, address, nr_bytes, is_read) &&
 	       pwrite(memory->fd, bytes, nr_bytes, (off_t)address) == (ssize_t)nr_bytes;
+}
+
+bool target_memory_put(struct target_memory *memory, uint64_t address, const void *bytes,
+		       size_t nr_bytes)
+{
+	return put(memory, address, bytes, nr_bytes, false);
+}
+
+bool target_memory_put_read(struct target_memory *memory, uint64_t address, const void *bytes,
+			    size_t nr_bytes)
+{
+	return put(memory, address, bytes, nr_bytes, true);
 }
 
 /*

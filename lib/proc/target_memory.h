@@ -60,6 +60,9 @@ bool target_memory_get(struct target_memory *memory, uint64_t address, void *out
  */
 bool target_memory_put(struct target_memory *memory, uint64_t address, const void *bytes,
 		       size_t nr_bytes);
+/* The same where all of them were read, and no thread of the process has run since. */
+bool target_memory_put_read(struct target_memory *memory, uint64_t address, const void *bytes,
+			    size_t nr_bytes);
 /* Can all of these be touched without a wait, if they are mapped? */
 bool target_memory_is_ready(struct target_memory *memory, uint64_t address, size_t nr_bytes);
 /* Eight bytes; false: they are not mapped. */
