@@ -153,6 +153,17 @@ static size_t read_process(void *memory, uint64_t address, void *out, size_t nr_
 	return target_memory_read(memory, address, out, nr_bytes);
 }
 
+static size_t read_file_at(const struct draft *draft, const struct probe_request *request,
+			   uint8_t *bytes, size_t nr_bytes)
+{
+	const struct probe_code *code = request->code;
+
+	/* Places of one file follow each other. */
+	if (draft->file->context != code->file)
+		*draft->file = (struct read_ahead){.read = draft->read_file, .context = code->file};
+	return read_ahead_get(draft->file, request->address - code->bias, bytes, nr_bytes);
+}
+
 /*
  * Probes may be drawn from the bytes of the file: before they are written, the memory of the
  * process is compared with these.
@@ -162,22 +173,13 @@ static size_t read_code(const struct draft *draft, const struct probe_request *r
 {
 	const struct probe_of_heap *heap = request->heap;
 
-	if (!draft->trusts_files || !heap || heap->nr_file_bytes < READ_BYTES)
-		return read_ahead_get(draft->memory, request->address, bytes, READ_BYTES);
-	memcpy(bytes, heap->file_bytes, READ_BYTES);
-	return READ_BYTES;
-}
-
-/* As many as the longest window has. */
-static size_t read_file_at(const struct draft *draft, const struct probe_request *request,
-			   uint8_t *bytes)
-{
-	const struct probe_code *code = request->code;
-
-	/* Places of one file follow each other. */
-	if (draft->file->context != code->file)
-		*draft->file = (struct read_ahead){.read = draft->read_file, .context = code->file};
-	return read_ahead_get(draft->file, request->address - code->bias, bytes, PATCH_MAX_BYTES);
+	if (draft->trusts_files && heap && heap->nr_file_bytes >= READ_BYTES) {
+		memcpy(bytes, heap->file_bytes, READ_BYTES);
+		return READ_BYTES;
+	}
+	return draft->trusts_files && !heap && draft->read_file
+		       ? read_file_at(draft, request, bytes, READ_BYTES)
+		       : read_ahead_get(draft->memory, request->address, bytes, READ_BYTES);
 }
 
 /*
@@ -194,10 +196,13 @@ static bool differs_from_file(const struct draft *draft, const struct probe_requ
 	bool is_entry = !request->is_call && !request->is_exit;
 
 	*has_breakpoint = false;
+	if (draft->trusts_files && !heap)
+		return false;
 	if (!file_bytes && draft->read_file) {
-		nr_file_bytes = read_file_at(draft, request, read);
+		nr_file_bytes = read_file_at(draft, request, read, PATCH_MAX_BYTES);
 		file_bytes = read;
 	}
+	/* As many as the longest window has. */
 	nr = min_u64(nr, min_u64(nr_file_bytes, PATCH_MAX_BYTES));
 	if (!file_bytes || !nr)
 		return false;
