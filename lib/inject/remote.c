@@ -184,6 +184,14 @@ static uint64_t restore_in_vdso(pid_t pid, struct target_memory *memory)
 	return code.restore;
 }
 
+/* libc.so.6, libc-2.31.so, libc.musl-x86_64.so.1; not libclang.so, of which all would be read. */
+static bool is_of_libc(const struct proc_map *map)
+{
+	return memmem(map->path, map->nr_path_bytes, "/libc.", 6) ||
+	       memmem(map->path, map->nr_path_bytes, "/libc-", 6) ||
+	       memmem(map->path, map->nr_path_bytes, "ld-musl", 7);
+}
+
 /*
  * Both must be in one file, as another one may be unloaded earlier, unless `restore`, the second
  * one, is given. The C library's is preferred.
@@ -201,8 +209,7 @@ static bool search_maps(pid_t pid, struct target_memory *memory, bool of_libc, u
 		return false;
 	iter = proc_maps_over(buf_str(&text), text.nr_bytes);
 	while (!(code->call && code->restore) && proc_maps_next(&iter, &map) == 1) {
-		bool is_libc = memmem(map.path, map.nr_path_bytes, "libc", 4) ||
-			       memmem(map.path, map.nr_path_bytes, "ld-musl", 7);
+		bool is_libc = is_of_libc(&map);
 		bool is_found = false;
 
 		*code = (struct remote_code){.restore = restore};
