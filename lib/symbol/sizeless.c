@@ -9,6 +9,7 @@
 #include <gelf.h>
 #include <stdbool.h>
 
+#include "base/file_pages.h"
 #include "symbol/code_sections.h"
 
 /* The range that holds an address after its start, or NULL. */
@@ -28,14 +29,21 @@ static struct sizeless_range *range_around(struct sizeless_range *ranges, size_t
 	return low && address < ranges[low - 1].end ? &ranges[low - 1] : NULL;
 }
 
+/* Code is large, and read once: so much of it stays in memory. */
+#define PIECE_BYTES ((size_t)2 << 20)
+
 static void scan(const uint8_t *code, size_t nr_bytes, uint64_t address,
 		 struct sizeless_range *ranges, size_t nr)
 {
 	uint64_t lowest = ranges[0].start, highest = ranges[nr - 1].end;
-	size_t at = 0;
+	size_t at = 0, released = 0;
 	int64_t to;
 
 	while (sizeless_next_call_x86_64(code, nr_bytes, &at, &to)) {
+		if (at - released > PIECE_BYTES) {
+			file_pages_release(code + released, at - released);
+			released = at;
+		}
 		uint64_t target = address + (uint64_t)to;
 		struct sizeless_range *range;
 
@@ -48,6 +56,8 @@ static void scan(const uint8_t *code, size_t nr_bytes, uint64_t address,
 		    sizeless_is_clone_x86_64(code + to, nr_bytes - (size_t)to))
 			range->clone = target;
 	}
+	if (released)
+		file_pages_release(code + released, nr_bytes - released);
 }
 
 static bool is_x86_64(Elf *elf)
