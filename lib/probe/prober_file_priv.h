@@ -28,7 +28,7 @@ struct prober_file {
 	bool is_searched;	 /* the members below are set */
 	bool is_told;		 /* its refusals are in the profile */
 	struct wanted wanted;
-	struct known_code **codes; /* owned: of wanted places of allocators; else NULL */
+	struct known_code **codes; /* owned: of wanted places of allocators; NULL: none */
 	struct branches *branches; /* owned; by ELF virtual addresses; NULL: nothing is wanted */
 	struct module_id module;   /* in the profile; MODULE_UNKNOWN: not there yet */
 };

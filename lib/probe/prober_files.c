@@ -168,13 +168,14 @@ static void read_code_of_heap(struct prober_file *file)
 {
 	const struct wanted *wanted = &file->wanted;
 
-	file->codes = xcalloc(wanted->nr_places, sizeof(struct known_code *));
 	for (size_t i = 0; i < wanted->nr_places; i++) {
 		const struct wanted_place *place = &wanted->places[i];
 
-		if (place->kind == WANTED_HEAP)
-			file->codes[i] =
-				known_code_read(file->image, place->address, place->nr_bytes);
+		if (place->kind != WANTED_HEAP)
+			continue;
+		if (!file->codes)
+			file->codes = xcalloc(wanted->nr_places, sizeof(struct known_code *));
+		file->codes[i] = known_code_read(file->image, place->address, place->nr_bytes);
 	}
 }
 

@@ -234,7 +234,8 @@ static void gather(const struct prober *prober, struct gathered *gathered,
 	ARRAY_RESERVE(gathered->requests, gathered->nr + wanted->nr_places, gathered->cap_requests);
 	for (size_t i = 0; i < wanted->nr_places; i++) {
 		const struct wanted_place *place = &wanted->places[i];
-		const struct known_code *known = mapping->file->codes[i];
+		const struct known_code *known =
+			mapping->file->codes ? mapping->file->codes[i] : NULL;
 		bool is_word = place->kind == WANTED_HEAP_WORD;
 		uint64_t address = place->address + mapping->bias;
 		/* Data has the bias of the code that it leads to. */
@@ -546,6 +547,9 @@ static void keep(struct prober *prober, struct probed_process *process, struct g
 		.from_ns = clock_monotonic_ns(),
 		.is_from_start = is_from_start,
 	};
+	/* They were there just now. */
+	if (!process->looks.code_ns)
+		process->looks.code_ns = clock_monotonic_ns();
 	timed_calls_init(
 		&process->probed[process->nr_probed - 1],
 		&(struct slow_limits){prober->options.slow_ns, prober->options.slow_most_ns},
