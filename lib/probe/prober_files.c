@@ -90,25 +90,37 @@ static uint64_t end_of_piece(const struct branches *branches, uint64_t from, uin
 	return last > from ? last : min_u64(branches_next_start(branches, from + PIECE_BYTES), end);
 }
 
-static void read_part(struct prober_file *file, uint64_t at, uint64_t end)
+/* One for all pieces: each new one would be fresh memory, page by page. */
+struct piece {
+	uint8_t *bytes; /* owned */
+	size_t cap;
+};
+
+/* False: there is no such memory. */
+static bool piece_reserve(struct piece *piece, size_t nr_bytes)
 {
-	uint8_t *bytes = NULL;
+	if (nr_bytes <= piece->cap)
+		return true;
+	free(piece->bytes);
+	piece->cap = (size_t)max_u64(nr_bytes, PIECE_BYTES);
+	piece->bytes = alloc_bounded(piece->cap, 1, (size_t)4 << 30);
+	if (!piece->bytes)
+		piece->cap = 0;
+	return piece->bytes;
+}
+
+static void read_part(struct prober_file *file, uint64_t at, uint64_t end, struct piece *piece)
+{
 	uint64_t next;
-	size_t cap = 0;
 
 	for (; at < end; at = next) {
 		next = end_of_piece(file->branches, at, end);
-		if (next - at > cap) {
-			free(bytes);
-			cap = (size_t)(next - at);
-			bytes = alloc_bounded(cap, 1, (size_t)4 << 30);
-		}
-		if (!bytes)
+		if (!piece_reserve(piece, (size_t)(next - at)))
 			break;
-		branches_add_code(file->branches, at, bytes,
-				  elf_image_read(file->image, at, bytes, (size_t)(next - at)));
+		branches_add_code(
+			file->branches, at, piece->bytes,
+			elf_image_read(file->image, at, piece->bytes, (size_t)(next - at)));
 	}
-	free(bytes);
 }
 
 /*
@@ -118,6 +130,7 @@ static void read_part(struct prober_file *file, uint64_t at, uint64_t end)
 static void read_code(struct prober_file *file)
 {
 	struct elf_ranges data = {.nr = 0};
+	struct piece piece = {.cap = 0};
 
 	elf_image_data(file->image, &data);
 	for (size_t i = 0; i < elf_image_nr_segments(file->image); i++) {
@@ -127,11 +140,12 @@ static void read_code(struct prober_file *file)
 		if (!segment->executable)
 			continue;
 		for (size_t k = 0; k < data.nr; k++) {
-			read_part(file, at, min_u64(end, data.at[k].start));
+			read_part(file, at, min_u64(end, data.at[k].start), &piece);
 			at = max_u64(at, data.at[k].end);
 		}
-		read_part(file, at, end);
+		read_part(file, at, end, &piece);
 	}
+	free(piece.bytes);
 	elf_ranges_release(&data);
 }
 
