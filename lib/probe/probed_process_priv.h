@@ -21,20 +21,25 @@ struct prober_mapping {
 	struct prober_file *file;
 };
 
-/* A place that is counted, or was to be counted. */
+/* More of a call that is counted. */
+struct counted_call {
+	uint64_t callee; /* its address in the process; 0: not known */
+	uint64_t word;	 /* of a call through a word: the word's address; 0: there is none */
+	uint64_t entry;	 /* of the PLT, where that jumps through the word; 0: there is none */
+};
+
+/* A place that is counted, or was to be counted. There may be 100,000: it is small. */
 struct counted_place {
 	const struct wanted_place *wanted; /* in its file */
 	struct prober_file *file;
-	uint64_t callee; /* of a call: its address in the process; 0: not known */
-	uint64_t word;	 /* of a call through a word: the word's address; 0: there is none */
-	uint64_t entry;	 /* of the PLT, where that jumps through the word; 0: there is none */
-	enum patch_outcome outcome;
-	uint32_t counter;
-	uint64_t base;	/* of the counter, when counting began or was resumed */
-	uint64_t calls; /* counted before that */
-	uint32_t row;	/* in the profile */
-	bool is_again;	/* its library was loaded before: its refusals are known */
+	struct counted_call *call; /* owned; NULL: it is none, or without a probe */
+	enum patch_outcome outcome : 8;
+	bool is_again; /* its library was loaded before: its refusals are known */
 	bool is_in_sled, is_changed, is_change_told; /* by the process, or could be */
+	uint32_t counter;
+	uint32_t row;	   /* in the profile */
+	uint64_t base;	   /* of the counter, when counting began or was resumed */
+	uint64_t calls;	   /* counted before that */
 	uint64_t until_ns; /* CLOCK_MONOTONIC: when its probe was last there; 0: it still is */
 	struct believed_count believed;
 };
@@ -42,6 +47,9 @@ struct counted_place {
 #define NO_ROW UINT32_MAX
 
 struct timed_calls;
+
+/* prober_install.c: `places` may be NULL. */
+void counted_places_free(struct counted_place *places, size_t nr);
 
 /* Probes that were installed in a process together. */
 struct probed {

@@ -70,7 +70,7 @@ static void release_process(struct probed_process *process)
 {
 	for (size_t i = 0; i < process->nr_probed; i++) {
 		installation_free(process->probed[i].installation);
-		free(process->probed[i].places);
+		counted_places_free(process->probed[i].places, process->probed[i].nr_places);
 		free(process->probed[i].timed);
 	}
 	free(process->probed);

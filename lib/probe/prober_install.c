@@ -47,13 +47,20 @@ struct gathered {
 	bool has_probes; /* the process, of any profc */
 };
 
+void counted_places_free(struct counted_place *places, size_t nr)
+{
+	for (size_t i = 0; places && i < nr; i++)
+		free(places[i].call);
+	free(places);
+}
+
 static void gathered_release(struct gathered *gathered)
 {
 	for (size_t i = 0; i < gathered->nr_parts; i++)
 		free(gathered->parts[i]);
 	free(gathered->parts);
 	free(gathered->requests);
-	free(gathered->places);
+	counted_places_free(gathered->places, gathered->nr);
 }
 
 /*
@@ -438,19 +445,19 @@ static uint64_t plt_word(struct target_memory *memory, uint64_t address)
 }
 
 /* A word that is not bound yet leads to no function: its entry in the PLT has the callee's name. */
-static void read_callee(const struct probed_process *process, struct counted_place *place,
+static void read_callee(const struct probed_process *process, struct counted_call *call,
 			struct target_memory *memory)
 {
 	const struct prober_mapping *mapping =
-		place->entry ? prober_mapping_at(process, place->entry) : NULL;
+		call->entry ? prober_mapping_at(process, call->entry) : NULL;
 	uint64_t callee;
 
-	if (!target_memory_word(memory, place->word, &callee))
+	if (!target_memory_word(memory, call->word, &callee))
 		return;
-	place->callee =
-		mapping && known_code_is_unbound(mapping->file->image, place->word - mapping->bias,
+	call->callee =
+		mapping && known_code_is_unbound(mapping->file->image, call->word - mapping->bias,
 						 mapping->bias, callee)
-			? place->entry
+			? call->entry
 			: callee;
 }
 
@@ -458,11 +465,14 @@ static void read_callee(const struct probed_process *process, struct counted_pla
 static void note_callee(const struct probed_process *process, struct counted_place *place,
 			uint64_t address, bool is_word, struct target_memory *memory)
 {
-	place->word = is_word ? address : plt_word(memory, address);
-	place->entry = place->word && !is_word ? address : 0;
-	place->callee = is_word ? 0 : address;
-	if (place->word)
-		read_callee(process, place, memory);
+	struct counted_call *call = xcalloc(1, sizeof(*call));
+
+	call->word = is_word ? address : plt_word(memory, address);
+	call->entry = call->word && !is_word ? address : 0;
+	call->callee = is_word ? 0 : address;
+	if (call->word)
+		read_callee(process, call, memory);
+	place->call = call;
 }
 
 static void note_outcomes(const struct probed_process *process, struct gathered *gathered,
@@ -683,7 +693,7 @@ void prober_read_callee(struct prober *prober, const struct probed_process *proc
 		process->is_gone ? NULL : target_memory_open(process->pid, &prober->backings);
 
 	if (memory)
-		read_callee(process, place, memory);
+		read_callee(process, place->call, memory);
 }
 
 void prober_read_callees(struct prober *prober, struct probed_process *process)
@@ -694,7 +704,9 @@ void prober_read_callees(struct prober *prober, struct probed_process *process)
 		for (size_t k = 0; k < probed->nr_places; k++) {
 			struct counted_place *place = &probed->places[k];
 			const struct prober_mapping *mapping =
-				place->word ? prober_mapping_at(process, place->callee) : NULL;
+				place->call && place->call->word
+					? prober_mapping_at(process, place->call->callee)
+					: NULL;
 
 			if (mapping && mapping->file == place->file)
 				prober_read_callee(prober, process, place);

@@ -79,11 +79,13 @@ static struct frame_id callee_of(struct publishing *publishing,
 	const struct prober_mapping *mapping;
 	struct frame_id frame;
 
-	if (place->word)
+	if (!place->call)
+		return COUNT_NO_CALLEE;
+	if (place->call->word)
 		prober_read_callee(publishing->prober, process, place);
-	mapping = prober_mapping_at(process, place->callee);
+	mapping = prober_mapping_at(process, place->call->callee);
 	if (!mapping ||
-	    !frame_of(publishing, mapping->file, place->callee - mapping->bias, true, &frame))
+	    !frame_of(publishing, mapping->file, place->call->callee - mapping->bias, true, &frame))
 		return COUNT_NO_CALLEE;
 	return frame;
 }
