@@ -319,7 +319,7 @@ static void move_out(void *owner, struct context *context)
 	place = patch_original_pc(patch, pc, &original);
 	if (place == PATCH_ELSEWHERE)
 		return;
-	if (place == PATCH_AT_CALL) {
+	if (place == PATCH_AT_CALL || place == PATCH_NOTING) {
 		undoing->is_stuck = true;
 		return;
 	}

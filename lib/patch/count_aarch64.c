@@ -316,6 +316,7 @@ void maker_put_count(struct maker *maker, const struct patch_counter *counter)
 	case PATCH_SPAN_LEAVE:
 	case PATCH_SPAN_FROM:
 	case PATCH_SPAN_TO:
+	case PATCH_NOTE:
 		assert(PATCH_HAS_SPANS);
 	}
 }

@@ -108,6 +108,13 @@ void maker_put_span_begin(struct maker *maker, const struct patch_counter *count
 void maker_put_span_end(struct maker *maker, const struct patch_counter *counter);
 void maker_put_span_leave(struct maker *maker, const struct patch_counter *counter);
 
+/*
+ * That of PATCH_NOTE, before a system call; `lost` is called where the registers begin to be other
+ * than there.
+ */
+void maker_put_note(struct maker *maker, const struct patch_counter *counter,
+		    void (*lost)(struct maker *maker));
+
 /* A stub saves registers below the red zone, rcx at 8(%rsp) and rdx at (%rsp); rax is its link. */
 void maker_put_stub_begin(struct maker *maker);
 void maker_put_stub_end(struct maker *maker);

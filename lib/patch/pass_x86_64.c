@@ -30,6 +30,8 @@ void maker_put_pass(struct maker *maker, const struct patch_counter *counter)
 	case PATCH_SPAN_LEAVE:
 		maker_put_span_leave(maker, counter);
 		break;
+	case PATCH_NOTE: /* patch_syscall() puts it */
+		break;
 	}
 }
 

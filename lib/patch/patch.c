@@ -105,6 +105,10 @@ enum patch_place patch_original_pc(const struct patch *patch, uint64_t pc, uint6
 		return PATCH_ELSEWHERE;
 	for (size_t i = 1; i < patch->nr_steps && patch->steps[i].offset <= pc - patch->thunk; i++)
 		step = &patch->steps[i];
+	if (step->is_callee && patch->kind == PATCH_SYSCALL) {
+		*original = patch->address + step->window_offset;
+		return PATCH_NOTING;
+	}
 	if (step->is_callee)
 		return place_of_callee(patch, step, original);
 	*original = patch->address + step->window_offset;

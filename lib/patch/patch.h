@@ -57,6 +57,7 @@ enum patch_kind {
 	PATCH_CALL_INDIRECT, /* any other call: patch_call() refuses it */
 	PATCH_CALL_JUMP,     /* a jump to another function, or to a part of this one: likewise */
 	PATCH_EXIT,	     /* a way out of a function: a return, or a jump to another */
+	PATCH_SYSCALL,	     /* the instructions before a system call, which stays where it is */
 	/*
 	 * A pointer in data, which the program may copy and change at any time. Both values lead to
 	 * the same function, with and without probes, and no thunk belongs to it.
@@ -136,6 +137,7 @@ enum patch_pass {
 	/* likewise without a gate: the time from one place to another, in one thread */
 	PATCH_SPAN_FROM, /* each pass counts */
 	PATCH_SPAN_TO,	 /* not counted */
+	PATCH_NOTE,	 /* likewise: of patch_syscall(), a call of futex(2) is noted (note.h) */
 };
 
 /* The copies of all counters with owners, of a process and of the children that it forks. */
@@ -186,6 +188,9 @@ struct patch_counter {
 	uint32_t nr_spans; /* of so many */
 	uint64_t id_at; /* of a word with the offset of a thread's id in its data; 0: not known */
 	uint64_t slow;	/* END, TO: of the gate's struct patch_slow */
+	/* PATCH_NOTE, with id_at: */
+	uint64_t notes;	    /* of struct patch_notes */
+	uint16_t return_at; /* by PATCH_RETURN_AT() */
 };
 
 /*
@@ -283,6 +288,15 @@ enum patch_outcome patch_exit(struct patch *patch, uint64_t address, const uint8
 			      const struct patch_counter *counter);
 
 /*
+ * A probe before a system call: the `function` is the instructions in front of it, five bytes or
+ * more, after which all arguments are in their registers. The call itself stays, so that threads
+ * sleep where they do without a probe. Of patch_counter only what PATCH_NOTE needs.
+ */
+enum patch_outcome patch_syscall(struct patch *patch, const struct patch_function *function,
+				 const struct branches *branches, struct code_area *area,
+				 const struct patch_counter *counter);
+
+/*
  * The calls in some code, in order; jumps to other functions are none. To begin, set the first
  * three members, and with_jumps, and leave the others zero.
  */
@@ -323,6 +337,11 @@ enum patch_place {
 	 * is removed the thread must execute one instruction.
 	 */
 	PATCH_AT_CALL,
+	/*
+	 * Likewise, before the system call at *original: its number is not in its register. The
+	 * thread must leave the thunk by itself, which it does without a wait.
+	 */
+	PATCH_NOTING,
 };
 
 /*

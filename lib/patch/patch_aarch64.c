@@ -386,6 +386,18 @@ enum patch_outcome patch_exit(struct patch *patch, uint64_t address, const uint8
 	return outcome ? outcome : finish(&maker, word_at(bytes), area, patch);
 }
 
+enum patch_outcome patch_syscall(struct patch *patch, const struct patch_function *function,
+				 const struct branches *branches, struct code_area *area,
+				 const struct patch_counter *counter)
+{
+	(void)patch;
+	(void)function;
+	(void)branches;
+	(void)area;
+	(void)counter;
+	return PATCH_UNSUPPORTED;
+}
+
 /* No copy of a counter has an owner: all are added to in one instruction, or again until it works.
  */
 bool patch_stub(struct patch_owners *owners, const struct patch_counter *counter,

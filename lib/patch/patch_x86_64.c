@@ -748,6 +748,51 @@ enum patch_outcome patch_exit(struct patch *patch, uint64_t address, const uint8
 	return finish(&maker, area, patch);
 }
 
+static void lose_registers(struct maker *maker)
+{
+	add_step(maker, maker->patch.address + maker->patch.nr_bytes, true);
+}
+
+/*
+ * Jumps through tables are not seen, but none leads to the middle of an instruction: where the
+ * function has one, the caller gives one instruction.
+ */
+enum patch_outcome patch_syscall(struct patch *patch, const struct patch_function *function,
+				 const struct branches *branches, struct code_area *area,
+				 const struct patch_counter *counter)
+{
+	uint64_t start = function->address - function->bias, end = start + function->nr_bytes;
+	struct maker maker = {0};
+	enum patch_outcome outcome = PATCH_OK;
+	struct original original;
+
+	if (function->nr_bytes < JUMP_BYTES || function->nr_bytes > PATCH_MAX_BYTES ||
+	    function->nr_readable < function->nr_bytes + 2 ||
+	    memcmp(function->bytes + function->nr_bytes, "\x0f\x05", 2) != 0)
+		return PATCH_UNKNOWN_CODE;
+	if (branches_lead_to(branches, start + 1, end + 1) ||
+	    branches_next_start(branches, start) <= end)
+		return PATCH_JUMPED_INTO;
+	begin(&maker, PATCH_SYSCALL, function->address, area);
+	maker.patch.nr_bytes = (uint8_t)function->nr_bytes;
+	for (size_t at = 0; at < function->nr_bytes && !outcome; at += original.code.nr_bytes) {
+		if (!read_original(&original, function->address + at, function->bytes + at,
+				   function->nr_bytes - at))
+			return PATCH_UNKNOWN_CODE;
+		outcome = code_flow(original.code.effect) == CODE_FLOW_ON
+				  ? displace(&maker, &original)
+				  : PATCH_NO_FIXED_FORM;
+	}
+	if (outcome)
+		return outcome;
+	add_step(&maker, function->address + function->nr_bytes, false);
+	maker_put_note(&maker, counter, lose_registers);
+	add_step(&maker, function->address + function->nr_bytes, false);
+	put_jump(&maker, function->address + function->nr_bytes);
+	write_window(&maker, function->bytes);
+	return finish(&maker, area, patch);
+}
+
 bool patch_calls_next(struct patch_calls *calls, struct patch_call_site *site)
 {
 	while (calls->at < calls->nr_bytes) {

@@ -585,6 +585,7 @@ static bool take_away(const struct patch *patch, greg_t *regs)
 	switch (patch_original_pc(patch, pc, &original)) {
 	case PATCH_ELSEWHERE:
 	case PATCH_AT_CALL:
+	case PATCH_NOTING:
 		return false;
 	case PATCH_AT_WORD:
 		memcpy(&original, (const void *)(uintptr_t)original, sizeof(original));
