@@ -382,6 +382,18 @@ static void take_spans(struct profile *into, struct source *source)
 	}
 }
 
+static void take_wakes(struct profile *into, const struct source *source)
+{
+	const struct profile_wakes *from = &source->profile->probes.wakes;
+
+	for (size_t i = 0; i < from->nr; i++) {
+		struct profile_wake row = from->rows[i];
+
+		renumber(&source->map, RECORD_WAKES, &row);
+		profile_add_wake(into, &row);
+	}
+}
+
 static void take_sources(struct profile *into, const struct source *source)
 {
 	const struct profile *from = source->profile;
@@ -610,6 +622,7 @@ static struct profile *merge(const struct profile *const *profiles, size_t nr, b
 		take_jit(into, source);
 		take_probes(into, source);
 		take_spans(into, source);
+		take_wakes(into, source);
 		heap_merge_take(&heap, profiles[i], &source->map);
 		take_sources(into, source);
 		take_others(into, source);

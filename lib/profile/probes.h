@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/strtab.h"
+#include "profile/wakes.h"
 #include "stack/stack.h"
 
 struct profile;
@@ -63,6 +64,7 @@ struct profile_probes {
 	size_t nr_counts, cap_counts;
 	struct profile_refusal *refusals;
 	size_t nr_refusals, cap_refusals;
+	struct profile_wakes wakes; /* of waits that they have noted */
 };
 
 /*

@@ -61,6 +61,7 @@ void profile_free(struct profile *profile)
 	free(profile->spans.sums);
 	free(profile->spans.lengths);
 	free(profile->spans.slow);
+	free(profile->probes.wakes.rows);
 	free(profile->heap.allocations);
 	free(profile->heap.parts);
 	free(profile->heap.freed);
@@ -322,6 +323,14 @@ void profile_add_slow_call(struct profile *profile, const struct profile_slow_ca
 	assert(row->span < spans->nr);
 	ARRAY_GROW(spans->slow, spans->nr_slow, spans->cap_slow);
 	spans->slow[spans->nr_slow++] = *row;
+}
+
+void profile_add_wake(struct profile *profile, const struct profile_wake *row)
+{
+	struct profile_wakes *wakes = &profile->probes.wakes;
+
+	ARRAY_GROW(wakes->rows, wakes->nr, wakes->cap);
+	wakes->rows[wakes->nr++] = *row;
 }
 
 void profile_drop_calls(struct profile *profile)

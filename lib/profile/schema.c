@@ -367,6 +367,14 @@ static const struct schema_column slow_calls[] = {
 	SPAN("length", profile_slow_call, length_ns),
 };
 
+static const struct schema_column wakes[] = {
+	ROW("thread", profile_wake, thread, RECORD_THREADS),
+	ROW("waker", profile_wake, waker, RECORD_THREADS),
+	TIME("begin", profile_wake, from_ns),
+	TIME("end", profile_wake, to_ns),
+	ROW_OR_NONE("place", profile_wake, where, RECORD_FRAMES),
+};
+
 static const struct schema_column labels[] = {
 	COLUMN("outer", profile_label, outer, SCHEMA_ROW_PLUS_ONE, RECORD_LABELS, SCHEMA_PLAIN),
 	TEXT("key", profile_label, key),
@@ -428,6 +436,7 @@ const struct schema schemas[RECORD_TYPE_COUNT] = {
 	[RECORD_SPAN_LENGTHS] =
 		ARRAY("lengths of timed calls", 5, span_lengths, spans.lengths, spans.nr_lengths),
 	[RECORD_SLOW_CALLS] = ARRAY("slow calls", 4, slow_calls, spans.slow, spans.nr_slow),
+	[RECORD_WAKES] = ARRAY("ends of waits", 5, wakes, probes.wakes.rows, probes.wakes.nr),
 	[RECORD_LABELS] = TABLE("labels", 3, labels, sizeof(struct profile_label)),
 };
 

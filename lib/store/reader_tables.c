@@ -425,6 +425,17 @@ static bool read_slow_call(struct reader *reader, struct columns_in *in)
 	return true;
 }
 
+static bool read_wake(struct reader *reader, struct columns_in *in)
+{
+	struct profile_wake row = {0};
+
+	if (!take(reader, in, RECORD_WAKES, &row) || row.to_ns < row.from_ns ||
+	    reader->profile->probes.wakes.nr >= TABLE_ROWS_MAX)
+		return false;
+	profile_add_wake(reader->profile, &row);
+	return true;
+}
+
 static bool read_end(struct reader *reader, struct columns_in *in)
 {
 	const struct schema *schema = &schemas[RECORD_END];
@@ -478,6 +489,7 @@ static reader_take_row *const readers[RECORD_TYPE_COUNT] = {
 	[RECORD_SPAN_LENGTHS] = read_span_length,
 	[RECORD_SLOW_CALLS] = read_slow_call,
 	[RECORD_LABELS] = read_label,
+	[RECORD_WAKES] = read_wake,
 };
 
 /* A bit for each column of bytes; the others hold numbers. */

@@ -96,6 +96,7 @@ int store_writer_flush(struct store_writer *writer, const struct profile *profil
 		{.rows = RECORD_SPAN_SUMS},
 		{.rows = RECORD_SPAN_LENGTHS},
 		{.rows = RECORD_SLOW_CALLS},
+		{.rows = RECORD_WAKES},
 		{.write = writer_write_allocations},
 		{.write = writer_write_moments},
 		{.rows = RECORD_SEARCHES},

@@ -23,9 +23,9 @@ static bool times_in_bounds(const struct schema *schema, const void *row)
 static bool rows_in_bounds(const struct profile *profile)
 {
 	static const enum record_type types[] = {
-		RECORD_PROCESSES, RECORD_THREADS,      RECORD_MARKS,
-		RECORD_COUNTS,	  RECORD_ADVANCES,     RECORD_SPANS,
-		RECORD_SPAN_SUMS, RECORD_SPAN_LENGTHS, RECORD_SLOW_CALLS};
+		RECORD_PROCESSES,  RECORD_THREADS, RECORD_MARKS,     RECORD_COUNTS,
+		RECORD_ADVANCES,   RECORD_SPANS,   RECORD_SPAN_SUMS, RECORD_SPAN_LENGTHS,
+		RECORD_SLOW_CALLS, RECORD_WAKES};
 
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
 		const struct schema *schema = &schemas[types[i]];

@@ -23,7 +23,7 @@ NAMES = {1: "facts", 2: "command", 3: "texts", 4: "modules", 5: "processes", 6: 
          7: "frames", 8: "stacks", 9: "samples", 10: "counters", 11: "marks", 12: "functions",
          13: "locations", 14: "module_symbols", 15: "end", 16: "allocations", 17: "moments",
          18: "counts", 19: "refusals", 22: "sources", 23: "discards", 26: "searches",
-         27: "searched", 28: "waits", 29: "verdicts", 32: "runs", 33: "instructions"}
+         27: "searched", 28: "waits", 29: "verdicts", 32: "runs", 33: "instructions", 41: "wakes"}
 
 
 def read_page():
@@ -119,7 +119,7 @@ class Recording:
         self.counts, self.refusals, self.runs = [], [], []
         self.allocations, self.moments, self.discards = [], [], []
         self.searches, self._next_searched = [], 0
-        self.waits, self.sources = [], []
+        self.waits, self.wakes, self.sources = [], [], []
         self.verdicts, self._next_verdict = [], 0
         self._next_allocation, self._last_moment, self._last_of_process = 0, 0, {}
         self.complete = False
@@ -175,6 +175,9 @@ class Recording:
 
     def _take_waits(self, rows):
         self._replace(self.waits, rows)
+
+    def _take_wakes(self, rows):
+        self.wakes += rows
 
     def _take_frames(self, rows):
         for row in rows:
