@@ -13,6 +13,7 @@
 #include "calltree/filter.h"
 #include "calltree/relatives.h"
 #include "calltree/wait_function.h"
+#include "calltree/wake_rows.h"
 #include "profile/courses.h"
 #include "profile/profile.h"
 #include "profile/slow_calls.h"
@@ -30,6 +31,7 @@ struct walk {
 	struct index_set rows;
 	uint32_t *wait_functions; /* by stack */
 	struct relatives relatives;
+	struct wake_rows noted;
 };
 
 /* --- rows --- */
@@ -263,6 +265,7 @@ static uint32_t awaited(const struct walk *walk, uint32_t thread, const struct s
 	const struct profile *profile = walk->profile;
 	const struct sample *sample = &profile->samples[stretch->sample];
 	const struct profile_wait *wait;
+	const struct profile_wake *wake;
 	uint32_t other = NONE;
 
 	if (!is_sleep(walk, stretch))
@@ -271,6 +274,11 @@ static uint32_t awaited(const struct walk *walk, uint32_t thread, const struct s
 	if (wait && wait->kind == WAIT_FILE) {
 		*link = CHAIN_BY_PEER;
 		other = other_end(walk, thread, stretch, wait);
+	} else if (wait && wait->kind != WAIT_THREAD &&
+		   (wake = wake_rows_find(&walk->noted, thread, stretch->begin_ns,
+					  min_u64(stretch->end_ns, time_ns)))) {
+		*link = CHAIN_BY_WAKE;
+		other = wake->waker;
 	} else if (wait) {
 		*link = wait->kind == WAIT_THREAD ? CHAIN_BY_END : CHAIN_BY_OWNER;
 		if (wait->owner.v != THREAD_NONE.v)
@@ -437,6 +445,7 @@ struct chain *chain_new(const struct selection *selection)
 	walk.courses = courses_new(walk.profile);
 	walk.wait_functions = wait_functions_of_stacks(selection->original);
 	find_sleep_ends(&walk);
+	wake_rows_init(&walk.noted, walk.profile);
 	relatives_init(&walk.relatives, walk.profile);
 	if (selection->slow.calls)
 		follow_calls(&walk);
@@ -450,6 +459,7 @@ struct chain *chain_new(const struct selection *selection)
 	free(walk.sleep_ends);
 	free(walk.wait_functions);
 	relatives_release(&walk.relatives);
+	wake_rows_release(&walk.noted);
 	courses_free(walk.courses);
 	return chain;
 }

@@ -24,6 +24,7 @@ enum chain_link {
 	CHAIN_BY_END,	/* its end was waited for */
 	CHAIN_BY_CHILD, /* the end of its process was waited for */
 	CHAIN_BY_PEER,	/* it was at the other end of the pipe or socket */
+	CHAIN_BY_WAKE,	/* it made the call that woke the other, as was noted */
 	CHAIN_BY_BIRTH, /* it created the thread, or executed the program */
 	CHAIN_LINK_COUNT,
 };

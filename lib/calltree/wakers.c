@@ -13,6 +13,7 @@
 #include "calltree/observe.h"
 #include "calltree/pairs.h"
 #include "calltree/relatives.h"
+#include "calltree/wake_rows.h"
 #include "profile/profile.h"
 
 /* The sleep of a sample ended between these, as far as samples of its thread say. */
@@ -26,6 +27,7 @@ struct adding {
 	struct pairs keys; /* of waits: their kind and number; the id is the row */
 	struct relatives relatives;
 	struct sleep_end *ends; /* by sample; owned */
+	struct wake_rows noted;
 	struct index_set set;
 };
 
@@ -157,13 +159,22 @@ static struct waker waker_of(const struct adding *adding, uint32_t wait,
 			      .child = STR_EMPTY,
 			      .label = WAKER_NO_LABEL};
 	const struct profile_wait *row;
+	const struct profile_wake *wake;
 
 	if (waited_for_child(profile, sample))
 		waker.child = child_of(adding, index);
 	if (adding->wakers->waits[wait].waited.kind == WAITED_CALL)
 		return waker;
 	row = &profile_waits(profile)->rows[sample->wait - 1];
-	if (row->owner.v != THREAD_NONE.v) {
+	wake = wake_rows_of(&adding->noted, sample);
+	if (wake && row->kind != WAIT_THREAD) {
+		waker.how = WAKER_WAKE;
+		waker.thread = wake->waker;
+		if (wake->where.v != UINT32_MAX)
+			waker.label = expansion_innermost(adding->wakers->selection->expansion,
+							  wake->where)
+					      ->label;
+	} else if (row->owner.v != THREAD_NONE.v) {
 		waker.how = row->kind == WAIT_THREAD ? WAKER_END : WAKER_OWNER;
 		waker.thread = row->owner.v;
 	} else {
@@ -316,6 +327,7 @@ struct wakers *wakers_new(const struct selection *selection)
 	wakers->selection = selection;
 	wakers->objects.locks = blame_new(selection->expansion, true);
 	wakers->objects.descriptors = blame_new(selection->expansion, false);
+	wake_rows_init(&adding.noted, selection->expansion->profile);
 	relatives_init(&adding.relatives, selection->expansion->profile);
 	observation_walk_init(&walk, selection, METRIC_BLOCKED);
 	while (observation_walk_next(&walk, &observation))
@@ -326,6 +338,7 @@ struct wakers *wakers_new(const struct selection *selection)
 	name_owners(wakers);
 	sort(wakers);
 	relatives_release(&adding.relatives);
+	wake_rows_release(&adding.noted);
 	free(adding.ends);
 	pairs_release(&adding.keys);
 	index_set_release(&adding.set);

@@ -16,6 +16,7 @@ struct selection;
 
 /* How it is known which thread or process ended a wait. */
 enum waker_how {
+	WAKER_WAKE,  /* that thread made the call that woke the other, as was noted */
 	WAKER_OWNER, /* that thread had the lock when it was last looked at */
 	WAKER_END,   /* that thread ended, or was to */
 	WAKER_PEER,  /* the process at the other end of the pipe or socket */
@@ -30,7 +31,7 @@ enum waker_how {
 struct waker {
 	uint32_t wait; /* of struct wakers.waits */
 	enum waker_how how;
-	uint32_t thread;     /* OWNER, END: row of profile.threads */
+	uint32_t thread;     /* WAKE, OWNER, END: row of profile.threads */
 	uint32_t peer;	     /* PEER: row of profile.waits that has its name */
 	struct str_id child; /* CHILD: the name of its process; or STR_EMPTY: not known */
 	uint32_t label;	     /* a function of that thread; or WAKER_NO_LABEL */

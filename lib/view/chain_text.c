@@ -33,6 +33,7 @@ static const struct {
 	[CHAIN_BY_END] = {"to a thread that ended", "end"},
 	[CHAIN_BY_CHILD] = {"to a child process that ended", "child"},
 	[CHAIN_BY_PEER] = {"to the other end of a pipe or socket", "peer"},
+	[CHAIN_BY_WAKE] = {"to what made the call that ended the wait", "wake"},
 	[CHAIN_BY_BIRTH] = {"to what had begun a thread or program", "birth"},
 };
 

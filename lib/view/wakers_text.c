@@ -19,10 +19,10 @@ static const struct {
 	const char *words; /* of the table */
 	const char *name;  /* of JSON */
 } hows[WAKER_HOW_COUNT] = {
-	[WAKER_OWNER] = {"had the lock", "owner"}, [WAKER_END] = {"ended", "end"},
-	[WAKER_PEER] = {"other end", "peer"},	   [WAKER_CHILD] = {"child", "child"},
-	[WAKER_TIME] = {"time was up", "time"},	   [WAKER_SIGNAL] = {"signal", "signal"},
-	[WAKER_UNKNOWN] = {"", "unknown"},
+	[WAKER_WAKE] = {"woke it", "wake"},    [WAKER_OWNER] = {"had the lock", "owner"},
+	[WAKER_END] = {"ended", "end"},	       [WAKER_PEER] = {"other end", "peer"},
+	[WAKER_CHILD] = {"child", "child"},    [WAKER_TIME] = {"time was up", "time"},
+	[WAKER_SIGNAL] = {"signal", "signal"}, [WAKER_UNKNOWN] = {"", "unknown"},
 };
 
 static const struct profile *profile_of(const struct wakers *wakers)
@@ -42,6 +42,7 @@ static void append_waker(struct buf *out, const struct wakers *wakers, const str
 	const struct profile_thread *thread = thread_of(wakers, waker);
 
 	switch (waker->how) {
+	case WAKER_WAKE:
 	case WAKER_OWNER:
 	case WAKER_END:
 		buf_printf(out, "%d %s", (int)thread->tid, profile_str(profile, thread->name));

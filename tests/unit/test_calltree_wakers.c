@@ -147,6 +147,47 @@ TEST(wakers, are_known_from_the_call)
 	expect_how_of_file(READ, "anon_inode:[eventfd]", WAKER_UNKNOWN);
 }
 
+/* A wait of `made.thread`, in which a sample has seen it at 30 ms, up to 40 ms. */
+static void expect_noted(uint64_t from_ms, uint64_t to_ms, bool is_known)
+{
+	struct made made = made_begin();
+	struct thread_id waiter = made.thread, waker = made_thread(&made, 100, 101, "producer");
+	char put[] = "put";
+	struct profile *profile;
+	struct weighed_fixture weighed;
+	struct wakers *wakers;
+
+	made.thread = waiter;
+	made_sleep(&made, "main;get",
+		   made_wait(&made, WAIT_FUTEX, QUEUE_ADDRESS, "[heap]", THREAD_NONE, ""), 20, 30);
+	profile_add_wake(made.profile,
+			 &(struct profile_wake){.thread = waiter.v,
+						.waker = waker.v,
+						.from_ns = from_ms * NS_PER_MS,
+						.to_ns = to_ms * NS_PER_MS,
+						.where = made_frame(made.profile, put)});
+	profile = made_end(&made);
+	weighed = weighed_new(profile, NULL, METRIC_BLOCKED);
+	wakers = wakers_new(weighed.selection);
+	assert_int_equal(wakers->nr, 1);
+	assert_int_equal(wakers->rows[0].how, is_known ? WAKER_WAKE : WAKER_UNKNOWN);
+	if (is_known) {
+		assert_int_equal(wakers->rows[0].thread, waker.v);
+		assert_true(wakers->rows[0].label != WAKER_NO_LABEL);
+	}
+	wakers_free(wakers);
+	weighed_free(&weighed);
+	profile_free(profile);
+}
+
+TEST(wakers, are_those_that_were_noted)
+{
+	expect_noted(10, 40, true);
+	expect_noted(30, 31, true);
+	expect_noted(10, 29, false);
+	expect_noted(31, 40, false);
+}
+
 /* The main thread waits up to some moment from 30 to 40 ms for the end of a child. */
 static struct made made_wait_for_child(void)
 {
