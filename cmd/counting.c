@@ -139,6 +139,8 @@ static int add_all(struct naming *naming, const struct count_options *options, s
 	}
 	if (options->syscalls)
 		naming_add_wrappers(naming);
+	if (options->wakers)
+		naming_add_futexes(naming);
 	for (size_t i = 0; i < options->lines.nr; i++)
 		naming_add_file(naming, options->lines.values[i]);
 	return status;
@@ -160,6 +162,22 @@ static int check_spans(const struct count_options *options, struct err *err)
 	if (!heap_ring_has_cycles())
 		return err_set(err, ERR_UNSUPPORTED,
 			       "--spans: the processor has no clock that runs evenly (invariant "
+			       "TSC)");
+	return 0;
+}
+
+static int check_wakers(const struct count_options *options, struct err *err)
+{
+	if (!options->wakers)
+		return 0;
+	if (!PATCH_HAS_SPANS)
+		return err_set(
+			err, ERR_UNSUPPORTED,
+			"--wakers: what ends a wait cannot be noted on this kind of processor "
+			"yet");
+	if (!heap_ring_has_cycles())
+		return err_set(err, ERR_UNSUPPORTED,
+			       "--wakers: the processor has no clock that runs evenly (invariant "
 			       "TSC)");
 	return 0;
 }
@@ -211,7 +229,7 @@ int counting_new(const struct count_options *options, struct symbol_options symb
 	int status;
 
 	*counting = NULL;
-	if (check_spans(options, err) < 0)
+	if (check_spans(options, err) < 0 || check_wakers(options, err) < 0)
 		return err->code;
 	made = xcalloc(1, sizeof(*made));
 	return_large_memory();

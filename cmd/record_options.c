@@ -42,6 +42,11 @@ const struct option_row record_option_rows[] = {
 	 .offset = AT(count.spans),
 	 .help = "time each call of this function, or from one to another: 'profc report --spans' "
 		 "shows how long they take; those that take TIME or longer are slow; repeatable"},
+	{.type = OPTION_FLAG,
+	 .name = "wakers",
+	 .offset = AT(count.wakers),
+	 .help = "note what ends waits for conditions, semaphores and locks: 'profc report "
+		 "--wakers' shows it"},
 	RECORD_HOW_OPTION_ROWS(AT),
 	{.type = OPTION_FLAG,
 	 .name = "check-unwinder",
@@ -240,6 +245,8 @@ int record_options_check_lasting(const struct record_options *options, const cha
 		{count->reachable, "--reachable",
 		 "it searches memory at the end of a recording: profc attach --mem --reachable "
 		 "-d 1m, when it has grown"},
+		{count->wakers, "--wakers",
+		 "what ended a wait is not kept: profc attach --wakers -d 1m records it"},
 		{count->spans.nr && pushes, "--spans",
 		 "what is pushed has no times of calls: files of --keep have them"},
 		{options->agent && count_options_have_memory(count), "--agent and --mem at once",

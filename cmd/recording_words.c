@@ -116,6 +116,8 @@ static const char *words_of_view(const struct count_options *count, const struct
 		return count->reachable ? "report --leaks --reachable" : "report --leaks";
 	if (recorded->profile->spans.nr)
 		return "report --spans";
+	if (count->wakers && recorded->profile->probes.wakes.nr)
+		return "report --wakers";
 	if (has_cpu && recorded->result.cpu_ns >= MEASURABLE_NS)
 		return "report";
 	if (recorded->profile->probes.nr_counts)

@@ -26,6 +26,7 @@
 #include "inject/removal.h"
 #include "inject/stopped.h"
 #include "patch/gate.h"
+#include "patch/note.h"
 #include "proc/read.h"
 #include "proc/target_memory.h"
 
@@ -62,6 +63,7 @@ struct draft {
 	const struct heap_options *heap_options; /* or NULL */
 	bool has_heap_before;
 	uint32_t nr_spans; /* functions that are timed */
+	bool has_notes;	   /* of calls of futex(2) */
 	struct heap_draft heap;
 	struct region_plan plan;
 	size_t first_of_part[REGION_PARTS_MAX + 1]; /* indexes of requests */
@@ -98,8 +100,9 @@ static uint64_t code_room(const struct draft *draft, size_t first, size_t end)
 
 	for (size_t i = first; i < end; i++)
 		nr_bytes += probe_is_of_heap(&draft->requests[i]) ? HEAP_THUNK_ROOM_BYTES
-			    : draft->gate || draft->nr_spans	  ? GATED_ROOM_BYTES
-								  : THUNK_ROOM_BYTES;
+			    : draft->gate || draft->nr_spans || draft->requests[i].is_syscall
+				    ? GATED_ROOM_BYTES
+				    : THUNK_ROOM_BYTES;
 	return page_align(nr_bytes);
 }
 
@@ -267,6 +270,8 @@ static enum patch_outcome draw(struct draft *draft, struct probe_request *reques
 	if (probe_is_of_heap(request))
 		return heap_draft_draw(&draft->heap, request, &function, area, heap,
 				       draft->access->memory, patch);
+	if (request->is_syscall)
+		return patch_syscall(patch, &function, request->code->branches, area, counter);
 	return request->is_call
 		       ? patch_call(patch, request->address, bytes, nr, area, counter)
 		       : patch_entry(patch, &function, request->code->branches, area, counter);
@@ -372,6 +377,8 @@ static void draw_part(struct draft *draft, uint32_t part)
 	if (counter.owners && (!patch_stub(&owners, &counter, &area) ||
 			       (draft->nr_spans && !patch_slow_stub(&owners, &counter, &area))))
 		counter.owners = NULL; /* as on a processor without one */
+	if (plan->counters.has_notes)
+		counter.notes = region_plan_notes(plan, part);
 	for (size_t i = draft->first_of_part[part]; i < draft->first_of_part[part + 1]; i++) {
 		struct probe_request *request = &draft->requests[i];
 
@@ -381,6 +388,7 @@ static void draw_part(struct draft *draft, uint32_t part)
 		counter.gate = &request->code->gate;
 		counter.span = region_span_offset(&plan->counters, request->gate);
 		counter.slow = region_plan_slow(plan, part, request->gate);
+		counter.return_at = request->return_at;
 		if (overlaps_last(draft, request)) {
 			share_last(draft, request);
 			continue;
@@ -403,16 +411,25 @@ static uint32_t nr_spans_of(const struct draft *draft)
 	for (size_t i = 0; i < draft->nr_requests; i++) {
 		const struct probe_request *request = &draft->requests[i];
 
-		if (request->pass >= PATCH_SPAN_BEGIN)
+		if (request->pass >= PATCH_SPAN_BEGIN && request->pass <= PATCH_SPAN_TO)
 			nr = (uint32_t)max_u64(nr, request->gate + UINT64_C(1));
 	}
 	return nr;
 }
 
+static bool has_notes(const struct draft *draft)
+{
+	for (size_t i = 0; i < draft->nr_requests; i++) {
+		if (draft->requests[i].is_syscall)
+			return true;
+	}
+	return false;
+}
+
 static bool counts_calls(const struct draft *draft)
 {
 	for (size_t i = 0; i < draft->nr_requests; i++) {
-		if (!draft->requests[i].heap)
+		if (!draft->requests[i].heap && !draft->requests[i].is_syscall)
 			return true;
 	}
 	return false;
@@ -463,6 +480,7 @@ static int draw_all(struct draft *draft, enum copies copies, struct err *err)
 				.heap_options = draft->heap_options,
 				.has_heap_before = draft->has_heap_before,
 				.nr_spans = nr_spans_of(draft),
+				.has_notes = has_notes(draft),
 				.trusts_files = draft->trusts_files,
 				.read_file = draft->read_file,
 				.memory = xcalloc(1, sizeof(*draft->memory)),
@@ -490,6 +508,7 @@ static int draw_all(struct draft *draft, enum copies copies, struct err *err)
 	plan->counters = region_counters_for(draft->nr_requests, is_sharded,
 					     copies == COPIES_OF_OWNERS && counts_calls(draft),
 					     draft->nr_spans);
+	plan->counters.has_notes = draft->has_notes;
 	plan->nr_patches = draft->nr_requests;
 	if (place_parts(draft, err) < 0)
 		return err->code;
@@ -663,7 +682,7 @@ static enum apply_outcome apply(struct installation *installation,
 	}
 	if (installation->heap.shared)
 		heap_find_ids(&installation->heap, &stopped, access->memory);
-	if (installation->counters.nr_spans)
+	if (installation->counters.nr_spans || installation->counters.has_notes)
 		note_id_at(installation, &stopped, access->memory);
 	if (PATCH_READS_THREAD_DATA && installation->counters.nr_shards > 1 &&
 	    !have_thread_data(&stopped)) {
@@ -803,6 +822,19 @@ void installation_span(const struct installation *installation, uint32_t index, 
 struct patch_slow *installation_slow(const struct installation *installation, uint32_t index)
 {
 	return region_slow(&installation->region, &installation->counters, index);
+}
+
+bool installation_knows_ids(const struct installation *installation)
+{
+	uint64_t at = region_counter(&installation->region, &installation->counters,
+				     region_counter_index(&installation->counters, REGION_ID_AT));
+
+	return at && !(at & ~(uint64_t)PATCH_NOTE_ID_MASK);
+}
+
+struct patch_notes *installation_notes(const struct installation *installation)
+{
+	return region_notes(&installation->region, &installation->counters);
 }
 
 void installation_forget_longest(const struct installation *installation, uint32_t index)

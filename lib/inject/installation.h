@@ -14,6 +14,7 @@ struct target_memory;
 struct err;
 struct heap_options;
 struct heap_ring;
+struct patch_notes;
 struct patch_slow;
 struct patch_span;
 struct probe_access;
@@ -70,6 +71,10 @@ void installation_span(const struct installation *installation, uint32_t index, 
 		       struct patch_span *span, uint64_t *nr_threads);
 /* As region_slow(): shared with the process, also after its end. */
 struct patch_slow *installation_slow(const struct installation *installation, uint32_t index);
+/* The notes of calls of futex(2), likewise; NULL: there are none. */
+struct patch_notes *installation_notes(const struct installation *installation);
+/* Do they have the ids of threads? Likewise. */
+bool installation_knows_ids(const struct installation *installation);
 /* As region_forget_longest(). */
 void installation_forget_longest(const struct installation *installation, uint32_t index);
 /*

@@ -23,6 +23,7 @@
 #include "inject/memory_file.h"
 #include "inject/remote.h"
 #include "inject/stopped.h"
+#include "patch/note.h"
 #include "patch/patch_machine.h"
 #include "patch/span.h"
 #include "proc/range.h"
@@ -77,6 +78,11 @@ static uint64_t slow_offset(const struct region_counters *counters, uint32_t ind
 	return page_align(counters_bytes(counters)) + index * sizeof(struct patch_slow);
 }
 
+static uint64_t notes_offset(const struct region_counters *counters)
+{
+	return page_align(slow_offset(counters, counters->nr_spans));
+}
+
 void region_plan_data(struct region_plan *plan)
 {
 	const uint64_t reach_bytes = PATCH_DATA_REACH_BYTES; /* 0: data lie before the code */
@@ -85,7 +91,8 @@ void region_plan_data(struct region_plan *plan)
 	plan->patches_offset = page_align(sizeof(struct region_header));
 	plan->head_bytes =
 		page_align(plan->patches_offset + plan->nr_patches * sizeof(struct patch));
-	plan->data_bytes = page_align(slow_offset(&plan->counters, plan->counters.nr_spans));
+	plan->data_bytes = page_align(notes_offset(&plan->counters) +
+				      plan->counters.has_notes * sizeof(struct patch_notes));
 	plan->heap_offset = 0;
 	if (plan->has_heap) {
 		plan->heap_offset =
@@ -118,6 +125,11 @@ uint64_t region_plan_counters_end(const struct region_plan *plan, uint32_t part)
 uint64_t region_plan_slow(const struct region_plan *plan, uint32_t part, uint32_t index)
 {
 	return region_plan_counters(plan, part) + slow_offset(&plan->counters, index);
+}
+
+uint64_t region_plan_notes(const struct region_plan *plan, uint32_t part)
+{
+	return region_plan_counters(plan, part) + notes_offset(&plan->counters);
 }
 
 /* Are data between the header and the code? */
@@ -780,6 +792,14 @@ struct patch_slow *region_slow(const struct region *region, const struct region_
 			       uint32_t index)
 {
 	return (struct patch_slow *)(void *)(region->data + slow_offset(counters, index));
+}
+
+struct patch_notes *region_notes(const struct region *region,
+				 const struct region_counters *counters)
+{
+	return counters->has_notes
+		       ? (struct patch_notes *)(void *)(region->data + notes_offset(counters))
+		       : NULL;
 }
 
 /* Its thread may have had a longer one since it was read: a few times at most. */

@@ -12,6 +12,7 @@
 struct target_memory;
 struct err;
 struct heap_shared;
+struct patch_notes;
 struct patch_slow;
 struct patch_span;
 struct remote;
@@ -25,7 +26,7 @@ struct stopped;
  * has given up rights cannot change it for its parent. With its header a later profc can remove
  * probes that were left behind:
  *
- *	counters | slow calls | all | heap	the data: mapped read-write
+ *	counters | slow calls | notes | all | heap	the data: mapped read-write
  *	header | patches	sealed: mapped before the data
  *	code of part 0 | ...	sealed: each mapped after the data, to be executed
  *	table of a gate		private and writable, after the code of part 0
@@ -96,6 +97,7 @@ struct region_counters {
 	uint32_t nr_own;     /* copies with an owner, after the shards */
 	uint32_t shard_log2; /* log2 of the bytes of a copy */
 	uint32_t nr_spans;   /* each copy ends with so many of struct patch_span */
+	bool has_notes;	     /* of calls of futex(2), after all copies */
 };
 
 /* Counters that no probe has. */
@@ -141,6 +143,8 @@ uint64_t region_plan_counters(const struct region_plan *plan, uint32_t part);
 uint64_t region_plan_counters_end(const struct region_plan *plan, uint32_t part);
 /* That of the slow calls of a function. */
 uint64_t region_plan_slow(const struct region_plan *plan, uint32_t part, uint32_t index);
+/* That of struct patch_notes, where there are notes. */
+uint64_t region_plan_notes(const struct region_plan *plan, uint32_t part);
 uint64_t region_plan_heap(const struct region_plan *plan, uint32_t part);
 uint64_t region_plan_code(const struct region_plan *plan, uint32_t part);
 /* The address of a part's code in the process. */
@@ -195,6 +199,9 @@ void region_forget_longest(const struct region *region, const struct region_coun
 /* The slow calls of a function: the process may write anything there. Borrowed. */
 struct patch_slow *region_slow(const struct region *region, const struct region_counters *counters,
 			       uint32_t index);
+/* Likewise the notes; NULL: there are none. */
+struct patch_notes *region_notes(const struct region *region,
+				 const struct region_counters *counters);
 /*
  * The calls of all threads: sums, and the longest one; and how many threads there were at most.
  * With takes_longest the next time it is the longest of later calls.

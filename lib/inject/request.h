@@ -52,6 +52,8 @@ struct probe_request {
 	enum patch_pass pass : 8;
 	bool is_call, is_exit; /* else an entry */
 	uint8_t exit_at;       /* is_exit: the offset of the way out, in nr_bytes */
+	bool is_syscall;       /* or, in front of a system call, nr_bytes of instructions */
+	uint16_t return_at;    /* PATCH_NOTE: by PATCH_RETURN_AT() */
 	uint8_t gate;	       /* PATCH_SPAN_*: the number of the function that is timed */
 };
 

@@ -200,6 +200,11 @@ void naming_add_wrappers(struct naming *naming)
 	naming->wants_wrappers = true;
 }
 
+void naming_add_futexes(struct naming *naming)
+{
+	naming->futexes.are_wanted = true;
+}
+
 int naming_add_pools(struct naming *naming, const char *text, struct err *err)
 {
 	return pool_functions_add(&naming->pools, text, err);
@@ -208,7 +213,7 @@ int naming_add_pools(struct naming *naming, const char *text, struct err *err)
 bool naming_is_empty(const struct naming *naming)
 {
 	return !naming->nr_patterns && !naming->nr_calls && !naming->wants_allocators &&
-	       !naming->wants_wrappers && !naming->gates.are_timed;
+	       !naming->wants_wrappers && !naming->futexes.are_wanted && !naming->gates.are_timed;
 }
 
 bool naming_asks(const void *context, const char *name)
@@ -287,6 +292,13 @@ int naming_check(const struct naming *naming, const char *command, struct err *e
 		err_hint(err,
 			 "is it a stripped static program, or one of Go, which makes its calls "
 			 "itself?");
+		return ERR_NOT_FOUND;
+	}
+	if (naming->futexes.are_wanted && !naming->futexes.are_found) {
+		err_set(err, ERR_NOT_FOUND, "--wakers: no call of futex is found in a C library");
+		err_hint(err,
+			 "those of musl, of Go and of programs that are linked statically are not "
+			 "found");
 		return ERR_NOT_FOUND;
 	}
 	if (check_timed(naming, command, err) < 0)

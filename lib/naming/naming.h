@@ -40,6 +40,8 @@ bool naming_has_span(const struct naming *naming, const char *function);
 void naming_add_allocators(struct naming *naming);
 /* Add the functions of C libraries that make a system call each. */
 void naming_add_wrappers(struct naming *naming);
+/* Add the calls of futex(2) that C libraries make. */
+void naming_add_futexes(struct naming *naming);
 /* Add functions of a pool as well, as pool_functions_add() reads them. ERR_INVALID: it is wrong. */
 int naming_add_pools(struct naming *naming, const char *text, struct err *err);
 /* Is nothing wanted? */

@@ -44,6 +44,11 @@ struct gates_wanted {
 	bool are_timed; /* several then, each alone */
 };
 
+/* Calls of futex(2). */
+struct futexes_wanted {
+	bool are_wanted, are_found;
+};
+
 struct naming {
 	struct symbol_options symbols;
 	struct function_pattern *patterns; /* owned */
@@ -57,6 +62,7 @@ struct naming {
 	size_t nr_files;
 	bool wants_allocators, has_allocator;
 	bool wants_wrappers, has_wrappers;
+	struct futexes_wanted futexes;
 	regex_t wrappers; /* where they are wanted */
 	struct pool_functions pools;
 	pthread_mutex_t lock;	   /* for all members but settings; files are searched with it */

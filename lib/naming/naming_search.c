@@ -14,6 +14,7 @@
 #include "heap/heap_names.h"
 #include "naming/callees.h"
 #include "naming/cpython_pools.h"
+#include "naming/futex_calls.h"
 #include "naming/naming_priv.h"
 #include "naming/pool_functions.h"
 #include "naming/wrappers.h"
@@ -552,6 +553,20 @@ static void find_wrappers(struct search *search)
 	search->naming->has_wrappers |= nr > 0;
 }
 
+/* In a C library. */
+static void find_futexes(struct search *search)
+{
+	static const char *const witnesses[] = {"pthread_cond_signal", "sem_post"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(witnesses); i++) {
+		if (!symbol_functions_has_linked_as(search->functions, witnesses[i]))
+			continue;
+		search->naming->futexes.are_found |=
+			futex_calls_add(search->wanted, search->file->image);
+		return;
+	}
+}
+
 /* Probes must not overwrite code across starts of functions, and jumps may lead to functions. */
 static void add_functions(const struct search *search)
 {
@@ -575,7 +590,7 @@ static bool is_of_interest(const struct naming *naming, const char *path)
 			return true;
 	}
 	return naming->nr_calls > 0 || naming->gates.nr > 0 || naming->wants_allocators ||
-	       naming->wants_wrappers;
+	       naming->wants_wrappers || naming->futexes.are_wanted;
 }
 
 /* Allocators are found by their symbols; debug information has other names, and is read for them.
@@ -664,6 +679,8 @@ static void find_all(struct search *search)
 	for (size_t i = 0; i < naming->nr_calls; i++)
 		find_calls(search, &naming->calls[i]);
 	find_gates(search);
+	if (naming->futexes.are_wanted)
+		find_futexes(search);
 	if (naming->wants_allocators || search->wanted->nr_places)
 		find_cpython_pools(search);
 	if (search->wanted->nr_places)

@@ -33,10 +33,11 @@ struct believed_totals {
 
 /* Numbers of things that were not counted. */
 struct shortfall {
-	uint64_t nr_missed;	  /* by threads that found no room in a gate's table */
-	uint64_t nr_overlooked;	  /* programs that were never examined */
-	uint64_t nr_refused;	  /* records and numbers that are impossible */
-	uint64_t nr_slow_dropped; /* slow calls that are not in the profile */
+	uint64_t nr_missed;	   /* by threads that found no room in a gate's table */
+	uint64_t nr_overlooked;	   /* programs that were never examined */
+	uint64_t nr_refused;	   /* records and numbers that are impossible */
+	uint64_t nr_slow_dropped;  /* slow calls that are not in the profile */
+	uint64_t nr_notes_dropped; /* of calls of futex(2), likewise */
 };
 
 /* Nothing was counted before `since_ns`. Asks for the number of CPUs, which takes some file reads.

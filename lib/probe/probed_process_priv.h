@@ -47,6 +47,7 @@ struct counted_place {
 #define NO_ROW UINT32_MAX
 
 struct timed_calls;
+struct noted_calls;
 
 /* prober_install.c: `places` may be NULL. */
 void counted_places_free(struct counted_place *places, size_t nr);
@@ -64,6 +65,8 @@ struct probed {
 	struct heap_totals heap_base, heap_counted;
 	struct timed_calls *timed; /* owned: one for each function that is timed */
 	uint32_t nr_timed;
+	struct noted_calls *noted; /* owned; or NULL */
+	const char *noted_refusal; /* why not, until it is told; or NULL */
 };
 
 /*

@@ -17,7 +17,7 @@
 #include "inject/letting_go.h"
 #include "overhead/urgency.h"
 #include "probe/prober_priv.h"
-#include "probe/prober_spans_priv.h"
+#include "probe/prober_wakes_priv.h"
 #include "proc/program.h"
 #include "proc/read.h"
 #include "proc/target_memory.h"
@@ -72,6 +72,7 @@ static void release_process(struct probed_process *process)
 		installation_free(process->probed[i].installation);
 		counted_places_free(process->probed[i].places, process->probed[i].nr_places);
 		free(process->probed[i].timed);
+		noted_calls_free(process->probed[i].noted);
 	}
 	free(process->probed);
 	free(process->mappings);

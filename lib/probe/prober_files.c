@@ -170,6 +170,9 @@ static void ask_about_places(struct prober_file *file)
 
 		addresses[i] = place->address;
 		reach[i] = patch_entry_reach(bytes, nr, &place->is_plain);
+		/* The system call after it is not jumped to, either. */
+		if (place->kind == WANTED_SYSCALL)
+			reach[i] = (uint8_t)max_u64(reach[i], place->nr_bytes + 1);
 		place->is_plain &= next - place->address >= reach[i] &&
 				   (!place->nr_bytes || place->nr_bytes >= reach[i]);
 		if (place->nr_bytes > next - place->address)

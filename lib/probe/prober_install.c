@@ -25,6 +25,7 @@
 #include "probe/known_code.h"
 #include "probe/prober_priv.h"
 #include "probe/prober_spans_priv.h"
+#include "probe/prober_wakes_priv.h"
 #include "proc/maps.h"
 #include "proc/range.h"
 #include "proc/read.h"
@@ -162,6 +163,8 @@ static enum patch_pass pass_wanted(const struct prober *prober, const struct wan
 		return PATCH_SPAN_FROM;
 	case WANTED_SPAN_TO:
 		return PATCH_SPAN_TO;
+	case WANTED_SYSCALL:
+		return PATCH_NOTE;
 	}
 	return place->is_gate_entry ? passes->entry : passes->other;
 }
@@ -257,6 +260,8 @@ static void gather(const struct prober *prober, struct gathered *gathered,
 			.code = code,
 			.is_call = place->kind == WANTED_CALL,
 			.is_exit = place->kind == WANTED_GATE_EXIT,
+			.is_syscall = place->kind == WANTED_SYSCALL,
+			.return_at = place->return_at,
 			.exit_at = place->exit_at,
 			.gate = place->gate,
 			.pass = pass_wanted(prober, place),
@@ -543,6 +548,21 @@ static void catch_up(const struct prober *prober, struct probed *probed,
 		heap_ring_totals(heap, &probed->heap_counted);
 }
 
+/* Threads are known by their ids in the notes. */
+static void begin_notes(const struct probed_process *process, struct probed *probed)
+{
+	struct patch_notes *notes = installation_notes(probed->installation);
+
+	if (!notes)
+		return;
+	if (proc_own_pid(process->pid) != process->pid)
+		probed->noted_refusal = "the process has a PID namespace of its own";
+	else if (!installation_knows_ids(probed->installation))
+		probed->noted_refusal = "the ids of threads are not where profc looks for them";
+	else
+		probed->noted = noted_calls_new(notes);
+}
+
 /* Moves the places to the process. `before`: what was counted when its probes began to. */
 static void keep(struct prober *prober, struct probed_process *process, struct gathered *gathered,
 		 struct installation *installation, const struct probe_cost *cost,
@@ -564,6 +584,8 @@ static void keep(struct prober *prober, struct probed_process *process, struct g
 		&process->probed[process->nr_probed - 1],
 		&(struct slow_limits){prober->options.slow_ns, prober->options.slow_most_ns},
 		&prober->sums.begun);
+	if (installation)
+		begin_notes(process, &process->probed[process->nr_probed - 1]);
 	catch_up(prober, &process->probed[process->nr_probed - 1], before);
 	/* The options may have changed since. */
 	if (installation)

@@ -13,12 +13,14 @@
 #include "probe/prober_priv.h"
 #include "probe/prober_publish_priv.h"
 #include "probe/prober_spans_priv.h"
+#include "probe/prober_wakes_priv.h"
 #include "probe/tail_calls.h"
 #include "proc/memory.h"
 #include "proc/read.h"
 #include "profile/heap.h"
 #include "profile/heap_survey.h"
 #include "profile/profile.h"
+#include "profile/wakes.h"
 
 /*
  * This long after the end of a process, a child with inherited probes may still become known: it is
@@ -248,6 +250,43 @@ static void publish_span(struct publishing *publishing, const struct probed_proc
 		    "the process has written to the times of its calls: timed until then");
 }
 
+struct noting {
+	struct publishing *publishing;
+	const struct probed_process *process;
+};
+
+/* The instruction before an address to which a call returns. */
+static struct frame_id frame_of_caller(void *context, uint64_t address)
+{
+	struct noting *noting = context;
+	const struct prober_mapping *mapping = prober_mapping_at(noting->process, address - 1);
+	struct frame_id frame;
+
+	return mapping && frame_of(noting->publishing, mapping->file, address - 1 - mapping->bias,
+				   true, &frame)
+		       ? frame
+		       : (struct frame_id){UINT32_MAX};
+}
+
+static void publish_notes(struct publishing *publishing, const struct probed_process *process,
+			  struct probed *probed)
+{
+	struct noting noting = {publishing, process};
+	const struct noted_calls_told told = {.profile = publishing->profile,
+					      .begun = &publishing->prober->sums.begun,
+					      .start_ns = publishing->start_ns,
+					      .process = process->serial,
+					      .is_last = publishing->is_last,
+					      .frame_of = frame_of_caller,
+					      .context = &noting};
+
+	if (probed->noted_refusal)
+		add_refusal(publishing, process, WAKES_REFUSED "]", "", probed->noted_refusal);
+	probed->noted_refusal = NULL;
+	if (probed->noted)
+		noted_calls_tell(probed->noted, &told);
+}
+
 /* The calls that were counted before stay in the profile. */
 static void tell_spoilt(struct publishing *publishing, const struct probed_process *process,
 			struct counted_place *place)
@@ -467,6 +506,7 @@ static void publish_process(struct publishing *publishing, struct probed_process
 		tell_refusals(publishing, process, probed);
 		for (uint32_t k = 0; k < probed->nr_timed; k++)
 			publish_span(publishing, process, probed, &probed->timed[k]);
+		publish_notes(publishing, process, probed);
 		probed_read_counts(probed);
 		for (size_t k = 0; k < probed->nr_places; k++) {
 			struct counted_place *place = &probed->places[k];
@@ -498,6 +538,7 @@ static void add_shortfall(const struct prober *prober, const struct probed_proce
 
 		sum->nr_refused += (heap ? heap->nr_refused : 0) + (nr_missed > most);
 		sum->nr_missed += nr_missed > most ? 0 : nr_missed;
+		sum->nr_notes_dropped += noted_calls_dropped(process->probed[k].noted);
 		for (uint32_t i = 0; i < process->probed[k].nr_timed; i++)
 			sum->nr_slow_dropped += process->probed[k].timed[i].slow.nr_dropped;
 	}
@@ -560,6 +601,9 @@ void prober_publish(struct prober *prober, struct profile *profile, uint64_t sta
 	shortfall.nr_slow_dropped += prober->sums.shortfall.nr_slow_dropped;
 	if (shortfall.nr_slow_dropped)
 		profile_set_counter(profile, SLOW_CALLS_DROPPED, shortfall.nr_slow_dropped);
+	shortfall.nr_notes_dropped += prober->sums.shortfall.nr_notes_dropped;
+	if (shortfall.nr_notes_dropped)
+		profile_set_counter(profile, WAKES_DROPPED, shortfall.nr_notes_dropped);
 	shortfall.nr_refused +=
 		prober->sums.shortfall.nr_refused + prober->sums.believed.nr_refused;
 	if (shortfall.nr_refused)

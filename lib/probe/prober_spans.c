@@ -9,20 +9,10 @@
 #include "probe/probed_process_priv.h"
 #include "profile/profile.h"
 
-static struct span_scale scale_since(const struct heap_moment *begun)
-{
-	struct span_scale scale = {.begun = begun, .now = heap_moment_now()};
-	uint64_t elapsed = scale.now.cycles - begun->cycles;
-
-	if ((int64_t)elapsed > 0)
-		scale.ns_per_cycle = (double)(scale.now.ns - begun->ns) / (double)elapsed;
-	return scale;
-}
-
 void timed_calls_init(struct probed *probed, const struct slow_limits *limits,
 		      const struct heap_moment *begun)
 {
-	const struct span_scale scale = scale_since(begun);
+	const struct span_scale scale = span_scale_since(begun);
 	uint32_t nr = probed->installation ? installation_nr_spans(probed->installation) : 0;
 
 	probed->timed = nr ? xcalloc(nr, sizeof(*probed->timed)) : NULL;
@@ -135,7 +125,7 @@ static bool is_due(const struct timed_calls *timed, const struct timed_calls_tol
 bool timed_calls_tell(struct timed_calls *timed, const struct installation *installation,
 		      const struct timed_calls_told *told)
 {
-	struct span_scale scale = scale_since(told->begun);
+	struct span_scale scale = span_scale_since(told->begun);
 	struct patch_span now = timed->last, new = timed->kept;
 	bool are_taken = told->profile->spans.are_taken;
 	uint64_t nr_threads = 0;

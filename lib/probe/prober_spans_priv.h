@@ -13,6 +13,7 @@ struct believed;
 struct installation;
 struct probed;
 struct profile;
+struct profile_thread;
 
 /* By number of the gate; as struct slow_calls has them. Borrowed. */
 struct slow_limits {
@@ -79,10 +80,14 @@ struct span_scale {
 	uint64_t start_ns;
 };
 
+struct span_scale span_scale_since(const struct heap_moment *begun);
 uint64_t span_length_ns(const struct span_scale *scale, uint64_t cycles);
 /* In the profile. */
 uint64_t span_time_ns(const struct span_scale *scale, uint64_t cycles);
 uint64_t span_sum_of(const struct patch_span *span);
+/* Is the thread one of the process, or of a forked child? */
+bool span_has_thread(const struct profile *profile, const struct profile_thread *thread,
+		     uint32_t process);
 /* The latest thread of a process, or a forked child, with that id; or UINT32_MAX. */
 uint32_t span_find_thread(const struct profile *profile, uint32_t process, uint64_t tid);
 

@@ -7,6 +7,16 @@
 /* Deeper nested children of a process are not looked for. */
 #define GENERATIONS_MAX 64
 
+struct span_scale span_scale_since(const struct heap_moment *begun)
+{
+	struct span_scale scale = {.begun = begun, .now = heap_moment_now()};
+	uint64_t elapsed = scale.now.cycles - begun->cycles;
+
+	if ((int64_t)elapsed > 0)
+		scale.ns_per_cycle = (double)(scale.now.ns - begun->ns) / (double)elapsed;
+	return scale;
+}
+
 uint64_t span_length_ns(const struct span_scale *scale, uint64_t cycles)
 {
 	double ns = (double)cycles * scale->ns_per_cycle + 0.5;
@@ -32,9 +42,8 @@ uint64_t span_sum_of(const struct patch_span *span)
 	return sum;
 }
 
-/* Is the thread one of the process, or of a forked child? */
-static bool is_of(const struct profile *profile, const struct profile_thread *thread,
-		  uint32_t process)
+bool span_has_thread(const struct profile *profile, const struct profile_thread *thread,
+		     uint32_t process)
 {
 	uint32_t at = thread->process;
 
@@ -51,7 +60,7 @@ uint32_t span_find_thread(const struct profile *profile, uint32_t process, uint6
 	for (size_t i = profile->nr_threads; tid && i > 0; i--) {
 		const struct profile_thread *thread = &profile->threads[i - 1];
 
-		if ((uint64_t)thread->tid == tid && is_of(profile, thread, process))
+		if ((uint64_t)thread->tid == tid && span_has_thread(profile, thread, process))
 			return (uint32_t)i - 1;
 	}
 	return UINT32_MAX;

@@ -2,6 +2,7 @@
 /* The places in a file that are to be counted. */
 #include "probe/wanted.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -9,6 +10,7 @@
 #include "elf/elf_image.h"
 #include "patch/call_sites.h"
 #include "patch/gate.h"
+#include "profile/wakes.h"
 
 /* Read after a function: more than any window takes. */
 #define PADDING_BYTES  32
@@ -90,6 +92,20 @@ void wanted_refuse(struct wanted *wanted, const char *name, const char *reason)
 		(struct wanted_refusal){.name = xstrdup(name), .reason = xstrdup(reason)};
 }
 
+char *wanted_name_of_syscall(uint64_t address)
+{
+	return xasprintf(WAKES_REFUSED " at 0x%" PRIx64 "]", address);
+}
+
+void wanted_add_syscall(struct wanted *wanted, uint64_t address, uint64_t nr_bytes,
+			uint16_t return_at)
+{
+	cleanup_free char *name = wanted_name_of_syscall(address + nr_bytes);
+
+	wanted_add(wanted, WANTED_SYSCALL, address, nr_bytes, name);
+	wanted->places[wanted->nr_places - 1].return_at = return_at;
+}
+
 void wanted_add_call(struct wanted *wanted, const struct call_site *call)
 {
 	if (call->site.kind == PATCH_CALL_INDIRECT)
@@ -110,7 +126,7 @@ bool wanted_is_counted(const struct wanted_place *place)
 
 bool wanted_is_told(const struct wanted_place *place, enum patch_outcome outcome)
 {
-	return wanted_is_counted(place) ||
+	return wanted_is_counted(place) || place->kind == WANTED_SYSCALL ||
 	       (place->kind == WANTED_HEAP &&
 		(heap_is_pool(&place->heap->form) || outcome != PATCH_SAMPLED_BELOW));
 }

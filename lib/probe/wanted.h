@@ -37,6 +37,8 @@ enum wanted_kind {
 	   is measured: its calls are not counted. */
 	WANTED_SPAN_FROM,
 	WANTED_SPAN_TO,
+	/* Not counted: nr_bytes of instructions, before a system call that may be futex(2). */
+	WANTED_SYSCALL,
 };
 
 /* More of a WANTED_HEAP or WANTED_HEAP_WORD. */
@@ -61,8 +63,9 @@ struct wanted_place {
 	bool is_plain;
 	/* WANTED_ENTRY: tail_calls_has() was asked, as it is called; and the answer. */
 	bool is_decoded, has_tail_call;
-	uint8_t exit_at; /* WANTED_GATE_EXIT: offset of the way out from `address` */
-	uint8_t gate;	 /* the number of its gate, if it is of one: of several each is alone */
+	uint8_t exit_at;    /* WANTED_GATE_EXIT: offset of the way out from `address` */
+	uint16_t return_at; /* WANTED_SYSCALL: by PATCH_RETURN_AT() */
+	uint8_t gate;	    /* the number of its gate, if it is of one: of several each is alone */
 };
 
 /* A function of the file. There may be 100,000: it is small. */
@@ -105,6 +108,11 @@ void wanted_add_heap(struct wanted *wanted, const struct heap_form *form, enum h
  */
 void wanted_add_heap_word(struct wanted *wanted, uint64_t address, uint64_t function,
 			  uint64_t leads_to, const char *name);
+/* Instructions before a system call; return_at by PATCH_RETURN_AT(). */
+void wanted_add_syscall(struct wanted *wanted, uint64_t address, uint64_t nr_bytes,
+			uint16_t return_at);
+/* For users, of the system call at that address; the caller frees it. */
+char *wanted_name_of_syscall(uint64_t address);
 /* A call becomes a place or a refusal. */
 void wanted_add_call(struct wanted *wanted, const struct call_site *call);
 void wanted_add_start(struct wanted *wanted, uint64_t address);

@@ -96,6 +96,24 @@ static uint64_t nr_distinct_refusals(const struct profile_probes *probes)
 	return nr;
 }
 
+/* It was not to be counted, but to be noted. */
+static bool is_of_wakers(const struct profile *profile, const struct profile_refusal *row)
+{
+	return strncmp(profile_str(profile, row->function), WAKES_REFUSED, strlen(WAKES_REFUSED)) ==
+	       0;
+}
+
+static uint64_t nr_of_wakers(const struct profile *profile)
+{
+	size_t nr;
+	cleanup_free struct profile_refusal *rows = distinct_refusals(&profile->probes, &nr);
+	uint64_t found = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		found += is_of_wakers(profile, &rows[i]);
+	return found;
+}
+
 struct counted counted_of(const struct profile *profile)
 {
 	const struct profile_probes *probes = &profile->probes;
@@ -109,7 +127,7 @@ struct counted counted_of(const struct profile *profile)
 		add_place(&counted, &frames[row->where.v], row);
 		add_process(&counted, &processes[row->process], row);
 	}
-	counted.refused = nr_distinct_refusals(probes);
+	counted.refused = nr_distinct_refusals(probes) - nr_of_wakers(profile);
 	return counted;
 }
 
@@ -174,11 +192,18 @@ static bool is_of_memory(const struct profile *profile)
 	return !profile->probes.nr_counts && profile_has_heap(profile);
 }
 
+/* Calls were neither counted nor to be counted. */
+static bool has_no_counts(const struct profile *profile)
+{
+	return is_of_memory(profile) ||
+	       (!profile->probes.nr_counts && !counted_of(profile).refused);
+}
+
 bool info_append_counts(struct buf *out, const struct profile *profile)
 {
 	struct counted counted = counted_of(profile);
 
-	if (!profile_has_counts(profile))
+	if (!profile_has_counts(profile) || (!profile->probes.nr_counts && !counted.refused))
 		return false;
 	if (is_of_memory(profile)) {
 		append_number_of(out, counted.refused, "function", "functions");
@@ -309,8 +334,8 @@ void info_print_counts(const struct profile *profile, const struct view *view, s
 	if (!profile_has_counts(profile))
 		return;
 	sink_str(sink, "\n");
-	line_print(sink, view, STYLE_HEADING, is_of_memory(profile) ? "Probes" : "Counts");
-	if (!is_of_memory(profile))
+	line_print(sink, view, STYLE_HEADING, has_no_counts(profile) ? "Probes" : "Counts");
+	if (!has_no_counts(profile))
 		print_counted(profile, view, sink);
 	print_refusals(profile, view, sink);
 }
