@@ -656,10 +656,11 @@ enum apply_outcome { APPLIED, APPLY_FAILED, APPLY_NO_THREAD_DATA, APPLY_NO_OWN_W
 static void note_id_at(const struct installation *installation, const struct stopped *stopped,
 		       struct target_memory *memory)
 {
-	int64_t id_at = heap_find_id_at(stopped, proc_own_pid(stopped->pid), memory, NULL);
+	uint64_t id_at = (uint64_t)(int64_t)heap_find_id_at(stopped, proc_own_pid(stopped->pid),
+							    memory, NULL);
 
 	region_set_counter(&installation->region, &installation->counters, REGION_ID_AT,
-			   (uint64_t)id_at);
+			   id_at & ~(uint64_t)PATCH_ID_MASK ? 0 : id_at);
 }
 
 static enum apply_outcome apply(struct installation *installation,
@@ -829,7 +830,7 @@ bool installation_knows_ids(const struct installation *installation)
 	uint64_t at = region_counter(&installation->region, &installation->counters,
 				     region_counter_index(&installation->counters, REGION_ID_AT));
 
-	return at && !(at & ~(uint64_t)PATCH_NOTE_ID_MASK);
+	return (at & PATCH_ID_MASK) != 0;
 }
 
 struct patch_notes *installation_notes(const struct installation *installation)

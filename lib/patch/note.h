@@ -30,12 +30,6 @@ struct patch_notes {
 	struct patch_note notes[PATCH_NOTES]; /* by number - 1, modulo the size */
 };
 
-/*
- * Offsets of a thread's id in its data that are believed: the word with the offset is shared with
- * children, one of which may write another one there, and all of these are part of the data.
- */
-#define PATCH_NOTE_ID_MASK 0x7fc
-
 /* Where a return address is, as an offset from the stack pointer: one more word; 0: not known. */
 #define PATCH_RETURN_AT(offset) ((uint16_t)((offset) / 8 + 1))
 

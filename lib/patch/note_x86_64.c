@@ -76,7 +76,7 @@ static void put_time(struct maker *maker)
 
 static void put_id(struct maker *maker, const struct patch_counter *counter)
 {
-	const uint32_t mask = PATCH_NOTE_ID_MASK;
+	const uint32_t mask = PATCH_ID_MASK;
 	size_t unknown;
 
 	put(maker, "\x48\x8b\x05", 3); /* mov id_at(%rip),%rax */
@@ -93,6 +93,7 @@ void maker_put_note(struct maker *maker, const struct patch_counter *counter,
 		    void (*lost)(struct maker *maker))
 {
 	const uint32_t call = SYS_futex;
+	int32_t distance;
 	size_t other;
 
 	put(maker, "\x3d", 1); /* cmp $futex,%eax */
@@ -110,8 +111,8 @@ void maker_put_note(struct maker *maker, const struct patch_counter *counter,
 	put_member(maker, "\x48\x89\x41", AT(number)); /* mov %rax,number(%rcx) */
 	put(maker, "\xb8", 1);			       /* mov $futex,%eax */
 	put(maker, &call, sizeof(call));
-	memcpy(maker->bytes + other - sizeof(int32_t),
-	       &(int32_t){(int32_t)(maker->nr_bytes - other)}, sizeof(int32_t));
+	distance = (int32_t)(maker->nr_bytes - other);
+	memcpy(maker->bytes + other - sizeof(distance), &distance, sizeof(distance));
 }
 
 #endif

@@ -165,6 +165,12 @@ struct patch_gate {
 };
 
 /*
+ * Offsets of a thread's id in its data that are believed: the word with the offset is shared with
+ * children, one of which may write another one there, and all of these are part of the data.
+ */
+#define PATCH_ID_MASK 0x3fc
+
+/*
  * The counter of a pass. With more than one shard, threads are spread over copies of all counters
  * by the address of their own data (the word at fs:0), so that they do not wait for each other.
  */

@@ -230,6 +230,7 @@ void maker_put_span_end(struct maker *maker, const struct patch_counter *counter
 /* If rdx is the span, and its last call is the longest: that, with rcx lost. */
 static void put_longest(struct maker *maker, const struct patch_counter *counter)
 {
+	const uint32_t mask = PATCH_ID_MASK;
 	size_t shorter, unknown;
 
 	put_at(maker, "\x48\x8b\x4a", AT(length));  /* mov length(%rdx),%rcx */
@@ -239,6 +240,8 @@ static void put_longest(struct maker *maker, const struct patch_counter *counter
 	put_at(maker, "\x48\x89\x4a", AT(longest_begin)); /* mov %rcx,longest_begin(%rdx) */
 	put(maker, "\x48\x8b\x0d", 3);			  /* mov id_at(%rip),%rcx */
 	put_displacement(maker, counter->id_at);
+	put(maker, "\x81\xe1", 2); /* and $mask,%ecx */
+	put(maker, &mask, sizeof(mask));
 	unknown = put_short_jump(maker, JRCXZ);
 	put(maker, "\x64\x8b\x09", 3); /* mov %fs:(%rcx),%ecx */
 	jump_to_here(maker, unknown);
@@ -268,6 +271,7 @@ static void put_from_saved(struct maker *maker, uint8_t member)
 static void put_slow(struct maker *maker, const struct patch_counter *counter)
 {
 	const uint32_t nr_at = offsetof(struct patch_slow, nr), mask = PATCH_SLOW_CALLS - 1;
+	const uint32_t id_mask = PATCH_ID_MASK;
 	size_t quick, unknown;
 
 	_Static_assert(sizeof(struct patch_slow_call) == 1 << 5, "shifted by this");
@@ -289,7 +293,8 @@ static void put_slow(struct maker *maker, const struct patch_counter *counter)
 	put_to_slow_call(maker, offsetof(struct patch_slow_call, length));
 	put(maker, "\x48\x8b\x15", 3); /* mov id_at(%rip),%rdx */
 	put_displacement(maker, counter->id_at);
-	put(maker, "\x48\x85\xd2", 3); /* test %rdx,%rdx */
+	put(maker, "\x81\xe2", 2); /* and $mask,%edx */
+	put(maker, &id_mask, sizeof(id_mask));
 	unknown = put_short_jump(maker, JE);
 	put(maker, "\x64\x8b\x12", 3); /* mov %fs:(%rdx),%edx */
 	jump_to_here(maker, unknown);
