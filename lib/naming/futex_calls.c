@@ -29,6 +29,11 @@
 /* More is no frame of a function that makes such a call. */
 #define FRAME_BYTES_MAX 65536
 
+/* The calls of a file: the C library has fewer than a hundred. */
+#define CALLS_MAX 1024
+/* A made file could have each of its instructions decoded once for each of them. */
+#define DECODED_BYTES_MAX (4 * (uint64_t)CODE_BYTES_MAX)
+
 /* Where the name of the call is not known it may be anything. */
 #define CALL_UNKNOWN (-1)
 
@@ -38,6 +43,8 @@ struct finding {
 	struct cfi_section frames;
 	struct elf_bytes header;
 	uint64_t wrapper; /* the address of syscall(), which makes any call; or 0 */
+	uint64_t nr_decoded_bytes;
+	size_t nr_calls;
 	bool is_any;
 };
 
@@ -190,6 +197,7 @@ static void add_call(struct finding *finding, const struct cfi_fde *fde,
 	    (decoding->call != CALL_UNKNOWN ||
 	     (!decoding->has_number && decoding->start != finding->wrapper)))
 		return;
+	finding->nr_calls++;
 	start = window_before(decoding, &nr);
 	if (decoding->call == SYS_futex && (!start || (nr > 1 && has_table(decoding))))
 		refuse(finding, decoding,
@@ -199,6 +207,13 @@ static void add_call(struct finding *finding, const struct cfi_fde *fde,
 	wanted_add_syscall(finding->wanted, start, decoding->at - start,
 			   return_at(finding, fde, decoding->at));
 	finding->is_any |= decoding->call == SYS_futex;
+}
+
+/* False: the file is not one that a linker makes, and would take too long. */
+static bool may_decode(struct finding *finding, uint64_t nr_bytes)
+{
+	finding->nr_decoded_bytes += nr_bytes;
+	return finding->nr_decoded_bytes <= DECODED_BYTES_MAX && finding->nr_calls < CALLS_MAX;
 }
 
 /*
@@ -219,7 +234,9 @@ static void look_at(struct finding *finding, uint64_t address, const uint8_t *co
 	decoding.start = decoding.at = fde.start;
 	decoding.end = fde.end;
 	decoding.bytes = code + (fde.start - from);
-	if (decode_to(&decoding, address))
+	/* Once to the call, and once wholly. */
+	if (may_decode(finding, address - fde.start) && decode_to(&decoding, address) &&
+	    may_decode(finding, 2 * (fde.end - fde.start)))
 		add_call(finding, &fde, &decoding);
 }
 

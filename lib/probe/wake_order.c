@@ -25,7 +25,14 @@
 #define DOES_LOCK_PI2  13
 
 #define SLEEPERS_MAX 65536
-#define NONE	     UINT32_MAX
+/*
+ * How often threads are moved to another word for each note: one that waits makes a note of that,
+ * and is moved once. Invented notes could have all moved by each.
+ */
+#define MOVES_OF_NOTE 4
+#define MOVES_MAX     (MOVES_OF_NOTE * SLEEPERS_MAX)
+
+#define NONE UINT32_MAX
 
 /* A thread that has made a call; in a circle of those that wait for the same word, if it waits. */
 struct sleeper {
@@ -38,6 +45,7 @@ struct sleeper {
 struct wake_order {
 	struct sleeper *sleepers; /* owned */
 	uint32_t nr;
+	uint32_t nr_moves_left;
 	size_t cap;
 	struct key_map by_tid;	/* of a process */
 	struct key_map by_word; /* likewise: the one that has waited longest */
@@ -171,6 +179,9 @@ static void requeue(const struct adding *adding, uint32_t nr)
 		return;
 	for (; nr && (index = longest(adding, note->word)) != NONE; nr--) {
 		take_out(adding->order, index);
+		if (adding->order->nr_moves_left == 0)
+			continue;
+		adding->order->nr_moves_left--;
 		put_in(adding->order, index, note->other_word);
 	}
 }
@@ -183,6 +194,7 @@ void wake_order_add(struct wake_order *order, uint32_t process, const struct pat
 
 	if (!note->tid)
 		return;
+	order->nr_moves_left = (uint32_t)min_u64(order->nr_moves_left + MOVES_OF_NOTE, MOVES_MAX);
 	index = sleeper_of(&adding);
 	take_out(order, index);
 	/* Others may wait for shared memory, and may end waits for it, that make no notes. */

@@ -109,6 +109,34 @@ TEST(wake_order, requeued_waits_are_ended_at_the_other_word)
 	wake_order_free(fixture.order);
 }
 
+/* Invented calls could have all threads moved to and fro for ever. */
+TEST(wake_order, threads_that_are_moved_too_often_are_lost)
+{
+	struct fixture fixture = {.order = wake_order_new()};
+
+	for (uint32_t tid = 11; tid < 23; tid++)
+		call(&fixture, 1, tid, WAIT, WORD, 0);
+	for (int i = 0; i < 20; i++) {
+		const struct patch_note note = {.time = ++fixture.time,
+						.word = i % 2 ? OTHER_WORD : WORD,
+						.other_word = i % 2 ? WORD : OTHER_WORD,
+						.operation = REQUEUE,
+						.other_value = 100,
+						.tid = 30};
+
+		wake_order_add(fixture.order, 1, &note, note_ended, &fixture);
+	}
+	call(&fixture, 1, 31, WAKE, WORD, 100);
+	call(&fixture, 1, 31, WAKE, OTHER_WORD, 100);
+	assert_true(fixture.nr < 8);
+	/* Others are known as before. */
+	fixture.nr = 0;
+	call(&fixture, 1, 11, WAIT, WORD, 0);
+	call(&fixture, 1, 31, WAKE, WORD, 1);
+	assert_int_equal(fixture.nr, 1);
+	wake_order_free(fixture.order);
+}
+
 /* Whether it wakes those as well depends on what is in memory. */
 TEST(wake_order, second_word_of_a_conditional_wake_is_not_known_any_more)
 {
