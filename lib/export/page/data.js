@@ -45,21 +45,12 @@ function bytesOf(text) {
 	return bytes;
 }
 
-function joined(parts) {
-	const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-	let at = 0;
-	for (const part of parts) {
-		bytes.set(part, at);
-		at += part.length;
-	}
-	return bytes;
-}
-
-// The last four bytes of gzip say how many there will be.
-async function unpack(packed) {
+// Of parts of a gzip file, whose last four bytes say how many there will be.
+async function unpack(parts) {
 	const stream = new DecompressionStream("gzip"), writer = stream.writable.getWriter();
-	const written = Promise.all([writer.write(packed), writer.close()]);
-	const bytes = new Uint8Array(new DataView(packed.buffer).getUint32(packed.length - 4, true));
+	const written = Promise.all([...parts.map((part) => writer.write(part)), writer.close()]);
+	const end = new Uint8Array(parts.slice(-2).flatMap((part) => [...part.slice(-4)]).slice(-4));
+	const bytes = new Uint8Array(new DataView(end.buffer).getUint32(0, true));
 	const reader = stream.readable.getReader();
 	let at = 0;
 	for (let part; !(part = await reader.read()).done; at += part.value.length)
@@ -70,12 +61,21 @@ async function unpack(packed) {
 
 // Planes of bytes to numbers. Twice, as each is quick for arrays of one type alone.
 function readIds(into, bytes, at, size, least) {
-	const nr = into.length;
-	into.fill(least);
-	for (let shift = 0; shift < 8 * size; shift += 8, at += nr) {
+	const nr = into.length, second = at + nr, third = second + nr;
+	if (size === 1) {
 		for (let i = 0; i < nr; i++)
-			into[i] += bytes[at + i] << shift;
+			into[i] = least + bytes[at + i];
+	} else if (size === 2) {
+		for (let i = 0; i < nr; i++)
+			into[i] = least + (bytes[at + i] | bytes[second + i] << 8);
+	} else if (size > 2) {
+		for (let i = 0; i < nr; i++)
+			into[i] = least + (bytes[at + i] | bytes[second + i] << 8 | bytes[third + i] << 16);
+	} else {
+		into.fill(least);
 	}
+	for (let i = 0, from = third + nr; size > 3 && i < nr; i++)
+		into[i] += bytes[from + i] << 24;
 }
 
 function readNumbers(into, bytes, at, size, least, unit) {
@@ -135,6 +135,21 @@ class Columns {
 		return into;
 	}
 
+	// Is any number more than 0?
+	hasAny(name) {
+		const {nr, size, least, at} = this.at.get(name);
+		return nr > 0 && (least > 0 || this.bytes.subarray(at, at + nr * size).some((byte) => byte > 0));
+	}
+
+	// One of them.
+	number(name, i) {
+		const {nr, size, least, at} = this.at.get(name);
+		let number = least;
+		for (let plane = 0; plane < size; plane++)
+			number += this.bytes[at + plane * nr + i] * 256 ** plane;
+		return number;
+	}
+
 	// Any numbers, in multiples of a unit.
 	numbers(name, unit) {
 		const {nr, size, least, at} = this.at.get(name), into = new Float64Array(nr);
@@ -146,7 +161,7 @@ class Columns {
 // `name` is the class of the blocks, of which there may be many: one long text takes longer to load.
 async function readData(name) {
 	const blocks = [...document.querySelectorAll("script." + name)];
-	const bytes = await unpack(joined(blocks.map((block) => bytesOf(block.textContent))));
+	const bytes = await unpack(blocks.map((block) => bytesOf(block.textContent)));
 	const end = bytes.indexOf(10);
 	const data = JSON.parse(new TextDecoder().decode(bytes.subarray(0, end)));
 	data.columns = new Columns(bytes, end + 1, data.columns);
@@ -160,45 +175,73 @@ function sumsBefore(numbers) {
 	return sums;
 }
 
-// The tree of functions: `nodeParent` (-1: a root), `nodeDepth`, `nodeFirst` (its first row), and by
-// row `nodeOf`. Nodes and rows stand after those above them.
-function decodeNodes(side, columns) {
+// A column that is read when it is asked for: the first screen may do without it.
+function readLater(object, name, read) {
+	const keep = (value) => {
+		Object.defineProperty(object, name, {configurable: true, enumerable: true, writable: true, value: value});
+		return value;
+	};
+	Object.defineProperty(object, name, {configurable: true, enumerable: true, get: () => keep(read()), set: keep});
+}
+
+// The tree of functions: `nodeParent` (-1: a root), `nodeDepth`, `nodeFirst` (its first row), `nodeLabel` (its function),
+// and by row `nodeOf` and `stackFrame`. Nodes and rows stand after those above them.
+function decodeNodes(side, columns, functionOfFrame) {
 	const up = columns.ids("nodeUp"), rows = columns.ids("nodeRows"), nr = up.length, open = [];
+	const above = columns.ids("stackPrefix"), next = columns.ids("stackNext"), nrStacks = side.nrStacks = next.length;
+	const nextFrame = columns.ids("nextFrame"), firstNext = sumsBefore(columns.ids("frameNext"));
+	const nextOfRoots = firstNext[functionOfFrame.length];
 	const parents = side.nodeParent = new Int32Array(nr);
 	const depths = side.nodeDepth = new Int32Array(nr);
 	const firsts = side.nodeFirst = new Int32Array(nr);
-	const nodeOf = side.nodeOf = new Int32Array(side.nrStacks);
+	const labels = side.nodeLabel = new Int32Array(nr);
+	const nodeOf = side.nodeOf = new Int32Array(nrStacks);
+	const frames = side.stackFrame = new Uint32Array(nrStacks);
+	let deepest = 0;
 	for (let node = 0, row = 0, depth = 0; node < nr; node++) {
 		depth -= up[node];
-		parents[node] = depth ? open[depth - 1] : -1;
+		const parent = depth ? open[depth - 1] : -1, base = parent < 0 ? 0 : firsts[parent], last = row + rows[node];
+		parents[node] = parent;
 		depths[node] = depth;
 		firsts[node] = row;
-		for (const last = row + rows[node]; row < last; row++)
+		for (; row < last; row++) {
+			const first = parent < 0 ? nextOfRoots : firstNext[frames[base + above[row]]];
+			frames[row] = nextFrame[first + next[row]];
 			nodeOf[row] = node;
+		}
+		labels[node] = functionOfFrame[frames[row - 1]];
+		deepest = depth > deepest ? depth : deepest;
 		open[depth++] = node;
 	}
+	side.deepest = deepest;
+	readLater(side, "stackPrefix", () => prefixesOf(side, above));
+	readLater(side, "stackFunction", () => labelsOf(side));
+}
+
+// By row: that of its caller, or -1.
+function prefixesOf({nrStacks, nodeOf, nodeParent, nodeFirst}, above) {
+	const prefixes = new Int32Array(nrStacks);
+	for (let row = 0; row < nrStacks; row++) {
+		const parent = nodeParent[nodeOf[row]];
+		prefixes[row] = parent < 0 ? -1 : nodeFirst[parent] + above[row];
+	}
+	return prefixes;
+}
+
+// By row: its function.
+function labelsOf({nrStacks, nodeOf, nodeLabel}) {
+	const labels = new Uint32Array(nrStacks);
+	for (let row = 0; row < nrStacks; row++)
+		labels[row] = nodeLabel[nodeOf[row]];
+	return labels;
 }
 
 function decodeStacks(side, columns) {
-	const above = columns.ids("stackPrefix"), next = columns.ids("stackNext"), nr = next.length;
-	const frameFunction = columns.ids("frameFunction"), nextFrame = columns.ids("nextFrame");
-	const nrFrames = frameFunction.length, firstNext = sumsBefore(columns.ids("frameNext"));
+	const frameFunction = columns.ids("frameFunction"), nrFrames = frameFunction.length;
 	const functionOfFrame = new Uint32Array(nrFrames);
 	for (let frame = 0; frame < nrFrames; frame++)
 		functionOfFrame[frame] = side.functionOf[frameFunction[frame]];
-	const frames = side.stackFrame = new Uint32Array(nr);
-	const prefixes = side.stackPrefix = new Int32Array(nr);
-	const labels = side.stackFunction = new Uint32Array(nr);
-	side.nrStacks = nr;
-	decodeNodes(side, columns);
-	const {nodeOf, nodeParent, nodeFirst} = side;
-	for (let i = 0; i < nr; i++) {
-		const parent = nodeParent[nodeOf[i]], prefix = parent < 0 ? -1 : nodeFirst[parent] + above[i];
-		const frame = nextFrame[firstNext[prefix < 0 ? nrFrames : frames[prefix]] + next[i]];
-		prefixes[i] = prefix;
-		frames[i] = frame;
-		labels[i] = functionOfFrame[frame];
-	}
+	decodeNodes(side, columns, functionOfFrame);
 	side.leafStack = columns.ids("leafStack");
 	side.frameFile = columns.ids("frameFile");
 	side.frameLine = columns.ids("frameLine");
@@ -209,12 +252,22 @@ function decodeStacks(side, columns) {
 		undoDeltas(side.frameAddress, 1);
 }
 
-// From distances to moments: where the time that a sample covers begins, and where it ends.
-function placeSamples(start, end, first, last) {
-	for (let i = first, before = 0; i < last; i++) {
-		start[i] += before;
-		before = end[i] += before;
+// From distances to moments: where the time that a sample covers ends.
+function placeEnds(end, runs) {
+	for (const {first, last} of runs) {
+		for (let i = first + 1; i < last; i++)
+			end[i] += end[i - 1];
 	}
+	return end;
+}
+
+// And where it begins.
+function placeStarts(start, end, runs) {
+	for (const {first, last} of runs) {
+		for (let i = first + 1; i < last; i++)
+			start[i] += end[i - 1];
+	}
+	return start;
 }
 
 // By leaf: the function, and 1, that is so many levels up in its stack, with its own; 0: none.
@@ -233,7 +286,6 @@ function functionsAbove(side, levels) {
 function decodeSamples(side, data) {
 	const columns = data.columns, grain = data.grainNs;
 	const threads = columns.ids("sampleThread"), nrOfThread = columns.ids("threadSamples");
-	const start = columns.numbers("sampleGap", grain), end = columns.numbers("sampleEnd", grain);
 	side.runs = [];
 	side.runOfThread = new Int32Array(data.threads.length).fill(-1);
 	let first = 0;
@@ -241,15 +293,15 @@ function decodeSamples(side, data) {
 		const last = first + nrOfThread[run];
 		side.runs.push({thread: threads[run], first: first, last: last});
 		side.runOfThread[threads[run]] = run;
-		placeSamples(start, end, first, last);
 		first = last;
 	}
-	side.samples = {
-		nr: end.length, end: end, start: start, leaf: columns.ids("sampleLeaf"),
-		cpu: columns.numbers("sampleCpu", grain), runq: columns.numbers("sampleRunq", grain),
-		blocked: columns.numbers("sampleBlocked", grain), seen: columns.ids("sampleNr"),
-		wait: columns.has("sampleWait") ? columns.ids("sampleWait") : null,
+	const samples = side.samples = {
+		nr: first, end: placeEnds(columns.numbers("sampleEnd", grain), side.runs), leaf: columns.ids("sampleLeaf"),
+		seen: columns.ids("sampleNr"), wait: columns.has("sampleWait") ? columns.ids("sampleWait") : null,
 	};
+	for (const [name, column] of [["cpu", "sampleCpu"], ["runq", "sampleRunq"], ["blocked", "sampleBlocked"]])
+		readLater(samples, name, () => columns.numbers(column, grain));
+	readLater(samples, "start", () => placeStarts(columns.numbers("sampleGap", grain), samples.end, side.runs));
 	if (!side.samples.wait)
 		return;
 	side.leafIn = functionsAbove(side, columns.ids("leafIn"));

@@ -34,20 +34,12 @@ function isMemory(metric) {
 	return ROWS_OF[metric] === "blocks";
 }
 
-function hasAny(column) {
-	for (let i = 0; i < column.length; i++) {
-		if (column[i] > 0)
-			return true;
-	}
-	return false;
-}
-
 function findMetrics(side) {
-	const samples = side.samples;
+	const {columns} = side.data, hasAny = (name) => columns.hasAny(name);
 	const has = {
-		cpu: () => hasAny(samples.cpu), wall: () => hasAny(samples.cpu) || hasAny(samples.blocked),
-		runq: () => hasAny(samples.runq), blocked: () => hasAny(samples.blocked),
-		samples: () => hasAny(samples.seen), calls: () => side.calls.length > 0,
+		cpu: () => hasAny("sampleCpu"), wall: () => hasAny("sampleCpu") || hasAny("sampleBlocked"),
+		runq: () => hasAny("sampleRunq"), blocked: () => hasAny("sampleBlocked"),
+		samples: () => hasAny("sampleNr"), calls: () => side.calls.length > 0,
 	};
 	const test = {
 		samples: (metric) => has[metric](), calls: (metric) => has[metric](),
@@ -228,7 +220,8 @@ function weightsOf(samples, metric) {
 // Time off the CPU without an observation of its own is known: there the thread slept on.
 function addSamples(side, sums, run, metric, range) {
 	const samples = side.samples, counts = side.data.countSamples, weights = weightsOf(samples, metric);
-	const hasKnown = !counts && (metric === "blocked" || metric === "wall"), {start, end, blocked} = samples;
+	const hasKnown = !counts && (metric === "blocked" || metric === "wall"), {end} = samples;
+	const start = range ? samples.start : null, blocked = hasKnown ? samples.blocked : null;
 	const leaves = metric === "blocked" ? side.leafOfSleep : samples.leaf;
 	let last = -1, lastSquare = 0; // the one before that is one observation
 	for (let i = range ? sampleAt(side, run, range.from) : run.first; i < run.last; i++) {

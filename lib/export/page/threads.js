@@ -25,6 +25,12 @@ class ThreadList {
 		this.listRows();
 	}
 
+	// Without all beginnings of samples.
+	startOf(run) {
+		const {columns, grainNs} = this.side.data;
+		return run.last > run.first ? columns.number("sampleGap", run.first) * grainNs : 0;
+	}
+
 	// Most of the wall time first would put sleepers on top: it is CPU time, then samples.
 	findAll() {
 		const side = this.side, cpu = (run) => {
@@ -34,7 +40,7 @@ class ThreadList {
 			return all;
 		};
 		this.threads = side.runs.map((run) => ({
-			thread: run.thread, run: run, cpu: cpu(run), nr: run.last - run.first, start: side.samples.start[run.first] || 0,
+			thread: run.thread, run: run, cpu: cpu(run), nr: run.last - run.first, start: this.startOf(run),
 			name: threadName(side, run.thread),
 		})).sort(TRACK_ORDERS.cpu);
 		const byProcess = new Map();

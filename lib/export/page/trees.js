@@ -176,24 +176,28 @@ function pick(column, order, Type) {
 
 // Widths are those of both sides together where there are two, so that nothing is missing.
 function layOut(tree) {
-	const {nr, parent, width} = tree, open = [];
+	const {nr, parent, width} = tree;
 	const depth = tree.depth = new Uint32Array(nr);
 	const end = tree.end = new Int32Array(nr);
 	const start = tree.start = new Float64Array(nr);
-	const next = [0]; // by depth: where the next one begins
+	let next = new Float64Array(256); // by depth: where the next one begins
 	let deepest = 0;
+	for (let i = nr - 1; i >= 0; i--) { // what is met first of the nodes below one is the last of them
+		const above = parent[i];
+		end[i] = end[i] || i + 1;
+		if (above >= 0)
+			end[above] = end[above] || end[i];
+	}
 	for (let i = 0; i < nr; i++) {
 		const own = depth[i] = i ? depth[parent[i]] + 1 : 0;
-		while (open.length > own)
-			end[open.pop()] = i;
-		open.push(i);
-		start[i] = next[own];
-		next[own] += width[i];
-		next[own + 1] = start[i];
-		deepest = Math.max(deepest, own);
+		if (own > deepest)
+			deepest = own;
+		if (deepest + 1 >= next.length)
+			next = larger(next, next.length * 2);
+		const left = start[i] = next[own];
+		next[own] = left + width[i];
+		next[own + 1] = left;
 	}
-	while (open.length)
-		end[open.pop()] = nr;
 	tree.deepest = deepest;
 }
 
@@ -290,14 +294,14 @@ function isInlined(side, stack) {
 	return side.frameInlined[side.stackFrame[stack]] !== 0;
 }
 
-// By node of a profile: is any of its stacks' frames not inlined?
-function nodesNotInlined(side) {
-	return remember("inlined " + sides.indexOf(side), "", () => {
-		const is = new Uint8Array(side.nodeParent.length);
-		for (let stack = 0; stack < side.nrStacks; stack++)
-			is[side.nodeOf[stack]] |= isInlined(side, stack) ? 0 : 1;
-		return is;
-	});
+// Are all stacks of a node of a profile inlined? Its rows follow each other.
+function isNodeInlined(side, node) {
+	const next = node + 1 < side.nodeFirst.length ? side.nodeFirst[node + 1] : side.nrStacks;
+	for (let stack = side.nodeFirst[node]; stack < next; stack++) {
+		if (!isInlined(side, stack))
+			return false;
+	}
+	return true;
 }
 
 // A tree of a part of the nodes of a profile as they are. Where the page begins they are in drawing
@@ -309,8 +313,7 @@ class PlainTree {
 		this.rows = rows;
 		this.weight = new Float64Array(nr);
 		this.place = new Int32Array(nr);
-		this.stamp = new Int32Array(nr).fill(-1);
-		this.reached = new Int32Array(nr);
+		this.mark = new Uint8Array(nr); // is it in the tree of the group?
 		this.leaf = new Int32Array(rows.nr); // by row: its node of the profile
 		for (let i = 0; i < rows.nr; i++)
 			this.leaf[i] = side.nodeOf[rows.stack[i]];
@@ -341,77 +344,57 @@ class PlainTree {
 		return node;
 	}
 
-	// The nodes that rows [first, last) come to, in drawing order.
+	// Weighs and marks the nodes that rows [first, last) come to. Of few rows returns them, in drawing order; else null.
 	reach(first, last) {
-		const leaf = this.leaf, parent = this.side.nodeParent, stamp = this.stamp;
-		const reached = this.reached, nrNodes = reached.length;
-		let nr = 0;
-		if (last - first < nrNodes / 64) {
-			for (let i = first; i < last; i++) {
-				for (let node = leaf[i]; node >= 0 && stamp[node] !== first; node = parent[node]) {
-					stamp[node] = first;
-					reached[nr++] = node;
-				}
-			}
-			return reached.subarray(0, nr).sort();
-		}
-		for (let i = first; i < last; i++)
-			stamp[leaf[i]] = first;
-		for (let node = nrNodes - 1; node >= 0; node--) {
-			if (stamp[node] === first && parent[node] >= 0)
-				stamp[parent[node]] = first;
-		}
-		for (let node = 0; node < nrNodes; node++) {
-			if (stamp[node] === first)
-				reached[nr++] = node;
-		}
-		return reached.subarray(0, nr);
-	}
-
-	weigh(nodes, first, last) {
-		const {leaf, weight} = this, parent = this.side.nodeParent, own = this.rows.weight;
-		for (let i = first; i < last; i++)
+		const {leaf, weight, mark} = this, parent = this.side.nodeParent, own = this.rows.weight, nodes = [];
+		const isFew = last - first < mark.length / 64;
+		for (let i = first; i < last; i++) {
 			weight[leaf[i]] += own[i];
-		for (let i = nodes.length - 1; i >= 0; i--) {
-			const node = nodes[i], above = parent[node];
-			if (above >= 0)
-				weight[above] += weight[node];
+			for (let node = leaf[i]; isFew && node >= 0 && !mark[node]; node = parent[node]) {
+				mark[node] = 1;
+				nodes.push(node);
+			}
+			mark[leaf[i]] = 1;
 		}
-	}
-
-	// Are siblings sorted by weight, heaviest first? Of nodes in drawing order.
-	hasSorted(nodes) {
-		if (nodes[nodes.length - 1] >= this.side.nrSortedNodes)
-			return false;
-		const depth = this.side.nodeDepth, weight = this.weight, before = []; // by depth: the sibling's
-		for (let i = 0; i < nodes.length; i++) {
-			const at = depth[nodes[i]], own = weight[nodes[i]];
-			if (own > before[at])
-				return false;
-			before[at] = own;
-			before[at + 1] = Infinity;
+		const sorted = isFew ? Int32Array.from(nodes).sort() : null;
+		let nr = 0;
+		for (let i = (isFew ? nodes : mark).length - 1; i >= 0; i--) {
+			const node = isFew ? sorted[i] : i, above = parent[node];
+			if (!mark[node])
+				continue;
+			nr++;
+			if (above < 0)
+				continue;
+			mark[above] = 1;
+			weight[above] += weight[node];
 		}
-		return true;
-	}
-
-	// Rows of one group below a node.
-	addGroup(first, last, base) {
-		const side = this.side, above = side.nodeParent, place = this.place, weight = this.weight;
-		const nodes = this.reach(first, last), before = this.nr, nr = nodes.length;
-		this.weigh(nodes, first, last);
-		this.isSorted = this.isSorted && this.hasSorted(nodes);
 		this.reserve(nr);
-		const {label, parent, width, profileNode} = this;
+		return sorted;
+	}
+
+	// Rows of one group below a node. Are siblings still sorted by weight, heaviest first?
+	addGroup(first, last, base) {
+		const {nodeParent, nodeDepth, nodeLabel, nrSortedNodes, deepest} = this.side, {place, weight, mark} = this;
+		const nodes = this.reach(first, last), nr = (nodes || mark).length, {label, parent, width, profileNode} = this;
+		const before = new Float64Array(deepest + 3).fill(Infinity); // by depth: the weight of the sibling
+		let at = this.nr, isSorted = this.isSorted;
 		for (let i = 0; i < nr; i++) {
-			const node = nodes[i], at = before + i;
+			const node = nodes ? nodes[i] : i;
+			if (!mark[node])
+				continue;
+			const own = weight[node], above = nodeParent[node], depth = nodeDepth[node];
+			isSorted = isSorted && own <= before[depth] && node < nrSortedNodes;
+			before[depth] = own;
+			before[depth + 1] = Infinity;
+			weight[node] = mark[node] = 0;
 			place[node] = at;
 			profileNode[at] = node;
-			label[at] = side.stackFunction[side.nodeFirst[node]];
-			parent[at] = above[node] < 0 ? base : place[above[node]];
-			width[at] = weight[node];
-			weight[node] = 0;
+			label[at] = nodeLabel[node];
+			parent[at] = above < 0 ? base : place[above];
+			width[at++] = own;
 		}
-		this.nr += nr;
+		this.isSorted = isSorted;
+		this.nr = at;
 		this.addSelf(first, last);
 	}
 
@@ -604,7 +587,7 @@ function isInlinedNode(tree, node) {
 	if (tree.label[node] < 0 || waitOf(tree.label[node])) // frames of waits are not of code
 		return false;
 	if (tree.profileNode)
-		return !nodesNotInlined(sides[0])[tree.profileNode[node]];
+		return isNodeInlined(sides[0], tree.profileNode[node]);
 	return tree.isOfFrames === true && !tree.notInlined[node];
 }
 

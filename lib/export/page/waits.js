@@ -20,7 +20,7 @@ class WaitLeaves {
 		this.known = new Map();
 		this.nodes = new Map();
 		this.rows = {leafStack: [], stackPrefix: [], stackFunction: [], stackFrame: [], nodeOf: [],
-			nodeParent: [], nodeDepth: [], nodeFirst: []};
+			nodeParent: [], nodeDepth: [], nodeFirst: [], nodeLabel: []};
 	}
 
 	leafOf(leaf, object) {
@@ -51,6 +51,7 @@ class WaitLeaves {
 			rows.nodeParent.push(parent);
 			rows.nodeDepth.push(side.nodeDepth[parent] + 1);
 			rows.nodeFirst.push(stack);
+			rows.nodeLabel.push(this.first + object);
 		}
 		return this.nodes.get(key);
 	}
