@@ -25,8 +25,9 @@
 ASSET(flamegraph_js, "lib/export/flamegraph.js")
 ASSET(page_css, "lib/export/page/page.css")
 ASSET(page_html, "lib/export/page/page.html")
-/* One script, in the order in which the files need each other. */
+/* The main script, in the order in which the files need each other. */
 #define PART "\"\n.incbin \"lib/export/page/"
+ASSET(page_reader_js, "lib/export/page/reader.js")
 ASSET(page_js, "lib/export/page/format.js" PART "data.js" PART "state.js" PART "tally.js" PART
 	       "select.js" PART "waits.js" PART "trees.js" PART "colors.js" PART "tip.js" PART
 	       "search.js" PART "rows.js" PART "copy.js" PART "axis.js" PART "minimap.js" PART

@@ -14,5 +14,6 @@ struct asset asset_flamegraph_js(void);
 struct asset asset_page_css(void);
 struct asset asset_page_html(void);
 struct asset asset_page_js(void);
+struct asset asset_page_reader_js(void);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/err.h"
+#include "base/sink.h"
 #include "calltree/diff.h"
 #include "calltree/weights.h"
 #include "export/export.h"
@@ -91,20 +92,21 @@ static void write_both(struct both *both, struct sink *sink)
 {
 	struct page_data old_data, new_data;
 	struct page_match match;
+	struct sink rows = SINK_MEMORY;
 
 	match_functions(both);
 	page_data_init(&new_data, both->new_extract);
 	page_data_init(&old_data, both->old_extract);
 	html_write_begin(both->new_extract, "diff: ", sink);
-	html_write_data(&new_data, "data", sink);
+	html_write_data(&new_data, "data", sink, &rows);
 	number_match(both, &new_data);
 	match = (struct page_match){.functions = both->match,
 				    .noises = both->noises,
 				    .nr_noises = both->nr_noises,
 				    .mode = both->diff->mode == DIFF_SHARES ? "shares" : "amounts"};
 	old_data.match = &match;
-	html_write_data(&old_data, "old-data", sink);
-	html_write_end(sink);
+	html_write_data(&old_data, "old-data", sink, &rows);
+	html_write_end(sink, &rows);
 	page_data_release(&old_data);
 	page_data_release(&new_data);
 	free(both->match);

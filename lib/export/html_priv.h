@@ -9,9 +9,13 @@ struct sink;
 
 /* Everything before the data; `before` precedes the title of the recording. */
 void html_write_begin(const struct extract *extract, const char *before, struct sink *sink);
-/* Blocks of data under a class: "data", and for a comparison after that "old-data". */
-void html_write_data(struct page_data *data, const char *name, struct sink *sink);
-/* The scripts, and the end of the page. */
-void html_write_end(struct sink *sink);
+/*
+ * Blocks of data under a class: "data", and for a comparison after that "old-data". Those of rows,
+ * "data-rows" and "old-data-rows", are written to the memory `rows`.
+ */
+void html_write_data(struct page_data *data, const char *name, struct sink *sink,
+		     struct sink *rows);
+/* The scripts, the rows, which are released, and the end of the page. */
+void html_write_end(struct sink *sink, struct sink *rows);
 
 #endif

@@ -60,7 +60,7 @@ static void meet(struct page_data *data, enum metric metric)
 	struct observation *blocks = observe(data, metric, &nr);
 
 	for (size_t i = 0; i < nr; i++)
-		page_meet(data, &blocks[i].sample);
+		(void)page_meet(data, &blocks[i].sample);
 	free(blocks);
 }
 
@@ -73,7 +73,7 @@ static void meet_earlier(struct page_data *data, enum metric metric)
 
 	for (size_t i = 0; i < nr; i++) {
 		if (rows[blocks[i].row].is_earlier)
-			page_meet(data, &blocks[i].sample);
+			(void)page_meet(data, &blocks[i].sample);
 	}
 	free(blocks);
 }

@@ -67,6 +67,15 @@ void page_columns_add_signed(struct page_columns *columns, int64_t value)
 	page_columns_add(columns, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
 }
 
+size_t page_columns_bytes(const struct page_columns *columns, size_t nr)
+{
+	size_t nr_bytes = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		nr_bytes += columns->columns[i].nr * columns->columns[i].nr_bytes;
+	return nr_bytes;
+}
+
 void page_columns_write_names(const struct page_columns *columns, struct json *json)
 {
 	json_key_array_begin(json, "columns");

@@ -48,6 +48,9 @@ void page_columns_finish(struct page_columns *columns);
  */
 void page_columns_write_names(const struct page_columns *columns, struct json *json);
 
+/* How long the first ones are, after the last number of the last column. */
+size_t page_columns_bytes(const struct page_columns *columns, size_t nr);
+
 /* The contents of a text block of a page: the bytes, compressed (gzip), in base64. */
 void page_write_packed(struct sink *sink, const void *bytes, size_t nr_bytes);
 

@@ -293,6 +293,7 @@ static void write_choices(struct page_data *data, struct json *json)
 {
 	const struct extract *extract = data->extract;
 	const struct export_options *options = extract->options;
+	uint64_t nr_observations = 0;
 
 	json_key_str(json, "metric", metric_name(options->metric));
 	json_key_bool(json, "countSamples", options->weights == EXPORT_WEIGHTS_SAMPLES);
@@ -303,6 +304,9 @@ static void write_choices(struct page_data *data, struct json *json)
 	json_key_u64(json, "toNs",
 		     min_u64(extract->selection->to_ns, extract->profile->meta.duration_ns));
 	json_key_u64(json, "grainNs", data->grain_ns);
+	for (size_t i = 0; i < data->nr_samples; i++)
+		nr_observations += page_sample(data, i)->nr;
+	json_key_u64(json, "nrObservations", nr_observations);
 	json_key_u64(json, "advanceGrainNs", SAMPLE_TIME_GRAIN_NS);
 	page_blocks_write_members(data, json);
 }
@@ -333,15 +337,18 @@ static void number_counted_functions(struct page_data *data)
 	}
 }
 
-void page_data_write(struct page_data *data, struct sink *sink)
+size_t page_data_write(struct page_data *data, struct sink *sink)
 {
 	struct page_chain *chain = data->match ? NULL : page_chain_new(data->extract->selection);
 	struct page_spans *spans = page_spans_new(data->extract->profile);
 	struct json json;
+	size_t nr_stack_columns, nr_bytes;
 
 	write_frames(data);
 	page_addresses_write(data);
 	page_stacks_write(data);
+	page_threads_write(data);
+	nr_stack_columns = data->columns.nr;
 	page_samples_write(data);
 	page_waits_write(data);
 	page_blocks_write(data);
@@ -368,8 +375,11 @@ void page_data_write(struct page_data *data, struct sink *sink)
 	write_names(data, &json);
 	write_match(data, &json);
 	page_columns_write_names(&data->columns, &json);
+	json_key_u64(&json, "nrStackColumns", nr_stack_columns);
 	json_object_end(&json);
 	json_finish(&json);
+	nr_bytes = sink->pending.nr_bytes + page_columns_bytes(&data->columns, nr_stack_columns);
 	sink_write(sink, data->columns.bytes.bytes, data->columns.bytes.nr_bytes);
 	page_spans_free(spans);
+	return nr_bytes;
 }

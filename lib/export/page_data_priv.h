@@ -71,6 +71,7 @@ struct page_data {
 	uint64_t grain_ns;	/* times and weights of samples are multiples of it */
 	uint64_t life_grain_ns; /* lifetimes of blocks are multiples of this */
 	struct page_memory memory;
+	bool is_alone; /* not of a comparison */
 };
 
 /* Recordings of more samples have times in multiples of this: a page is to be sent around. */
@@ -85,8 +86,11 @@ struct page_data {
 #define PAGE_LIFE_PARTS	    8192
 
 void page_data_init(struct page_data *data, const struct extract *extract);
-/* Writes to memory, since a page packs it. Call once. */
-void page_data_write(struct page_data *data, struct sink *sink);
+/*
+ * Writes to memory, since a page packs it; returns how many bytes there are before the columns of
+ * rows, which are those of samples, blocks and the like. Call once.
+ */
+size_t page_data_write(struct page_data *data, struct sink *sink);
 void page_data_release(struct page_data *data);
 /* That of the extract; borrowed. */
 const struct expansion *page_expansion(const struct page_data *data);
@@ -96,7 +100,8 @@ const struct expansion *page_expansion(const struct page_data *data);
  * then their columns are written, and after these the columns of samples, blocks and advances of
  * counters, which refer to leaves.
  */
-void page_meet(struct page_data *data, const struct sample *sample);
+/* Returns the path of the sample. */
+uint32_t page_meet(struct page_data *data, const struct sample *sample);
 void page_samples_meet(struct page_data *data);
 void page_blocks_meet(struct page_data *data);
 void page_advances_meet(struct page_data *data);
@@ -114,6 +119,11 @@ uint32_t page_leaf(struct page_data *data, const struct sample *sample);
  * such function.
  */
 uint32_t page_levels_to(const struct page_data *data, uint32_t row, uint32_t label);
+/*
+ * After the leaves: threads that have samples; and of a large page the sums that it shows first, by
+ * group of threads and leaf.
+ */
+void page_threads_write(struct page_data *data);
 void page_samples_write(struct page_data *data);
 /* A selected sample; `i` is below nr_samples. Borrowed. */
 const struct sample *page_sample(const struct page_data *data, size_t i);

@@ -18,6 +18,7 @@
 struct covered {
 	struct sample sample;
 	uint64_t start_ns;
+	uint32_t path;
 };
 
 /*
@@ -89,7 +90,7 @@ void page_samples_meet(struct page_data *data)
 {
 	data->samples = samples_by_thread(data, &data->nr_samples);
 	for (size_t i = 0; i < data->nr_samples; i++)
-		page_meet(data, &data->samples[i].sample);
+		data->samples[i].path = page_meet(data, &data->samples[i].sample);
 }
 
 const struct expansion *page_expansion(const struct page_data *data)
@@ -105,22 +106,6 @@ const struct sample *page_sample(const struct page_data *data, size_t i)
 static bool is_first(const struct covered *samples, size_t i)
 {
 	return i == 0 || samples[i - 1].sample.thread.v != samples[i].sample.thread.v;
-}
-
-static void write_threads(struct page_data *data, const struct covered *samples, size_t nr)
-{
-	page_columns_begin(&data->columns, "sampleThread");
-	for (size_t i = 0; i < nr; i++)
-		if (is_first(samples, i))
-			page_columns_add(&data->columns,
-					 numbering_of(&data->threads, samples[i].sample.thread.v));
-	page_columns_begin(&data->columns, "threadSamples");
-	for (size_t i = 0, first = 0; i < nr; i++) {
-		if (i + 1 < nr && !is_first(samples, i + 1))
-			continue;
-		page_columns_add(&data->columns, i + 1 - first);
-		first = i + 1;
-	}
 }
 
 /* From the end of the sample before, or from 0: to the start, then to the end. */
@@ -193,17 +178,272 @@ void page_samples_weigh(struct page_data *data, uint64_t *weights)
 	uint64_t rests_ns[3] = {0};
 
 	for (size_t i = 0; i < data->nr_samples; i++)
-		weights[path_of(data->paths, &data->samples[i].sample).v] +=
+		weights[data->samples[i].path] +=
 			shown_weight(data, i, data->extract->options->metric, rests_ns);
+}
+
+/* --- threads, and sums by stack --- */
+
+/* The samples of a thread, those before `end`. */
+struct run {
+	uint32_t group; /* of threads, as the page shows them first */
+	size_t first, end;
+};
+
+struct runs {
+	struct run *runs;
+	size_t nr;
+};
+
+/* The caller frees them. */
+static struct runs find_runs(const struct page_data *data)
+{
+	struct runs found = {
+		.runs = xcalloc(data->extract->profile->nr_threads, sizeof(*found.runs))};
+
+	for (size_t i = 0; i < data->nr_samples; i++) {
+		if (is_first(data->samples, i))
+			found.runs[found.nr++].first = i;
+		found.runs[found.nr - 1].end = i + 1;
+	}
+	return found;
+}
+
+static uint32_t thread_of_run(const struct page_data *data, const struct run *run)
+{
+	return data->samples[run->first].sample.thread.v;
+}
+
+static void write_threads(struct page_data *data, const struct runs *runs)
+{
+	page_columns_begin(&data->columns, "sampleThread");
+	for (size_t i = 0; i < runs->nr; i++)
+		page_columns_add(&data->columns,
+				 numbering_of(&data->threads, thread_of_run(data, &runs->runs[i])));
+	page_columns_begin(&data->columns, "threadSamples");
+	for (size_t i = 0; i < runs->nr; i++)
+		page_columns_add(&data->columns, runs->runs[i].end - runs->runs[i].first);
+	page_columns_begin(&data->columns, "threadStart");
+	for (size_t i = 0; i < runs->nr; i++)
+		page_columns_add(&data->columns,
+				 data->samples[runs->runs[i].first].start_ns / data->grain_ns);
+	page_columns_begin(&data->columns, "threadCpu");
+	for (size_t i = 0; i < runs->nr; i++) {
+		uint64_t rest_ns = 0, sum = 0;
+
+		for (size_t k = runs->runs[i].first; k < runs->runs[i].end; k++)
+			sum += rounded(data, k, METRIC_CPU, &rest_ns);
+		page_columns_add(&data->columns, sum);
+	}
+}
+
+static uint32_t leaf_of_sample(struct page_data *data, size_t i)
+{
+	return numbering_of(&data->leaves, data->rows.stack_of_path[data->samples[i].path]);
+}
+
+/* In multiples of the grain, or of its square. */
+struct sums {
+	uint32_t leaf;
+	uint64_t weight, nr, known;
+	double square, joint;
+};
+
+/* The sums of one group after the other. */
+struct stack_sums {
+	struct sums *rows;
+	size_t nr, cap;
+	size_t first;	  /* of the group */
+	size_t *row_of;	  /* by leaf: its last row, and 1 */
+	size_t *group_nr; /* by group: rows */
+};
+
+static struct sums *sums_of(struct stack_sums *all, uint32_t leaf)
+{
+	if (all->row_of[leaf] <= all->first) {
+		ARRAY_GROW(all->rows, all->nr, all->cap);
+		all->rows[all->nr++] = (struct sums){.leaf = leaf};
+		all->row_of[leaf] = all->nr;
+	}
+	return &all->rows[all->row_of[leaf] - 1];
+}
+
+/* As addSamples() of select.js has it. */
+static void add_run(struct page_data *data, struct stack_sums *all, const struct run *run)
+{
+	enum metric metric = data->extract->options->metric;
+	uint64_t rests_ns[3] = {0}, rest_ns = 0, last_end = 0;
+	uint32_t last_leaf = UINT32_MAX; /* the sample before was one observation of this */
+	double last_square = 0;
+
+	for (size_t i = run->first; i < run->end; i++) {
+		const struct sample *sample = &data->samples[i].sample;
+		uint64_t end = sample->time_ns / data->grain_ns;
+		uint64_t weight = shown_weight(data, i, metric, rests_ns);
+		uint64_t blocked =
+			metric == METRIC_WALL ? rounded(data, i, METRIC_BLOCKED, &rest_ns) : 0;
+		double estimated, square;
+		struct sums *sums;
+		uint64_t known;
+
+		if (!weight)
+			continue;
+		sums = sums_of(all, leaf_of_sample(data, i));
+		known = sample->nr ? 0 : min_u64(weight, blocked);
+		estimated = (double)(weight - known);
+		square = sample->nr ? estimated * estimated / sample->nr : 0;
+		sums->weight += weight;
+		sums->nr += sample->nr;
+		sums->known += known;
+		sums->square += square;
+		if (sample->nr == 1 && last_leaf == sums->leaf && last_end < end)
+			sums->joint += (last_square + square) / 2;
+		if (sample->nr) {
+			last_leaf = sample->nr == 1 ? sums->leaf : UINT32_MAX;
+			last_end = end;
+			last_square = square;
+		}
+	}
+}
+
+static int by_group(const void *left, const void *right)
+{
+	const struct run *a = left, *b = right;
+
+	if (a->group != b->group)
+		return a->group < b->group ? -1 : 1;
+	return (a->first > b->first) - (a->first < b->first);
+}
+
+static int by_leaf(const void *left, const void *right)
+{
+	const struct sums *a = left, *b = right;
+
+	return (a->leaf > b->leaf) - (a->leaf < b->leaf);
+}
+
+/* By the name of the process, or each thread for itself. Returns how many there are. */
+static uint32_t group_runs(const struct page_data *data, const struct runs *runs)
+{
+	const struct profile *profile = data->extract->profile;
+	bool merges = data->extract->options->threads == EXPORT_THREADS_MERGE;
+	struct numbering groups;
+	uint32_t nr;
+
+	numbering_init(&groups, merges ? strtab_nr(profile->strings) : profile->nr_threads);
+	for (size_t i = 0; i < runs->nr; i++) {
+		uint32_t thread = thread_of_run(data, &runs->runs[i]);
+		uint32_t process = profile->threads[thread].process;
+
+		runs->runs[i].group =
+			numbering_of(&groups, merges ? profile->processes[process].name.v : thread);
+	}
+	nr = groups.nr;
+	numbering_release(&groups);
+	qsort(runs->runs, runs->nr, sizeof(*runs->runs), by_group);
+	return nr;
+}
+
+static struct stack_sums add_up(struct page_data *data, const struct runs *runs, uint32_t nr_groups)
+{
+	struct stack_sums all = {.row_of = xcalloc(data->leaves.nr, sizeof(*all.row_of)),
+				 .group_nr = xcalloc(nr_groups, sizeof(*all.group_nr))};
+
+	for (size_t i = 0; i < runs->nr; i++) {
+		add_run(data, &all, &runs->runs[i]);
+		if (i + 1 < runs->nr && runs->runs[i + 1].group == runs->runs[i].group)
+			continue;
+		all.group_nr[runs->runs[i].group] = all.nr - all.first;
+		if (all.nr > all.first)
+			qsort(all.rows + all.first, all.nr - all.first, sizeof(*all.rows), by_leaf);
+		all.first = all.nr;
+	}
+	free(all.row_of);
+	return all;
+}
+
+/* The sum of squares if all observations were equal: the rest takes few bytes. */
+static int64_t even_square(const struct sums *sums)
+{
+	double estimated = (double)(sums->weight - sums->known);
+
+	return sums->nr ? (int64_t)(estimated * estimated / (double)sums->nr) : 0;
+}
+
+static void write_sums(struct page_data *data, const struct stack_sums *all)
+{
+	page_columns_begin(&data->columns, "sumLeaf");
+	for (size_t i = 0; i < all->nr; i++) {
+		uint32_t before = i ? all->rows[i - 1].leaf : 0;
+
+		page_columns_add_signed(&data->columns, (int64_t)all->rows[i].leaf - before);
+	}
+	page_columns_begin(&data->columns, "sumWeight");
+	for (size_t i = 0; i < all->nr; i++)
+		page_columns_add(&data->columns, all->rows[i].weight);
+	page_columns_begin(&data->columns, "sumNr");
+	for (size_t i = 0; i < all->nr; i++)
+		page_columns_add(&data->columns, all->rows[i].nr);
+	page_columns_begin(&data->columns, "sumKnown");
+	for (size_t i = 0; i < all->nr; i++)
+		page_columns_add(&data->columns, all->rows[i].known);
+	page_columns_begin(&data->columns, "sumSquare");
+	for (size_t i = 0; i < all->nr; i++)
+		page_columns_add_signed(&data->columns, (int64_t)(all->rows[i].square + 0.5) -
+								even_square(&all->rows[i]));
+	page_columns_begin(&data->columns, "sumJoint");
+	for (size_t i = 0; i < all->nr; i++)
+		page_columns_add(&data->columns, (uint64_t)(2 * all->rows[i].joint + 0.5));
+}
+
+static void write_groups(struct page_data *data, const struct runs *runs, uint32_t nr_groups,
+			 const struct stack_sums *all)
+{
+	page_columns_begin(&data->columns, "groupThread");
+	for (size_t i = 0; i < runs->nr; i++)
+		if (i == 0 || runs->runs[i].group != runs->runs[i - 1].group)
+			page_columns_add(
+				&data->columns,
+				numbering_of(&data->threads, thread_of_run(data, &runs->runs[i])));
+	page_columns_begin(&data->columns, "groupSums");
+	for (uint32_t i = 0; i < nr_groups; i++)
+		page_columns_add(&data->columns, all->group_nr[i]);
+}
+
+/* Only a large page of one recording shows itself before its samples are read. */
+static bool has_sums(const struct page_data *data)
+{
+	const struct export_options *options = data->extract->options;
+
+	return data->is_alone && data->nr_samples > PAGE_SAMPLES_EXACT &&
+	       (options->metric == METRIC_CPU || options->metric == METRIC_WALL ||
+		options->metric == METRIC_RUNQ) &&
+	       options->weights != EXPORT_WEIGHTS_SAMPLES;
+}
+
+void page_threads_write(struct page_data *data)
+{
+	struct runs runs = find_runs(data);
+
+	write_threads(data, &runs);
+	if (has_sums(data)) {
+		uint32_t nr_groups = group_runs(data, &runs);
+		struct stack_sums all = add_up(data, &runs, nr_groups);
+
+		write_groups(data, &runs, nr_groups, &all);
+		write_sums(data, &all);
+		free(all.rows);
+		free(all.group_nr);
+	}
+	free(runs.runs);
 }
 
 void page_samples_write(struct page_data *data)
 {
-	write_threads(data, data->samples, data->nr_samples);
 	write_times(data, data->samples, data->nr_samples);
 	page_columns_begin(&data->columns, "sampleLeaf");
 	for (size_t i = 0; i < data->nr_samples; i++)
-		page_columns_add(&data->columns, page_leaf(data, &data->samples[i].sample));
+		page_columns_add(&data->columns, leaf_of_sample(data, i));
 	write_weights(data, METRIC_CPU, "sampleCpu");
 	write_weights(data, METRIC_RUNQ, "sampleRunq");
 	write_weights(data, METRIC_BLOCKED, "sampleBlocked");
@@ -273,7 +513,7 @@ void page_advances_meet(struct page_data *data)
 	struct advance_walk walk = walk_advances(data);
 
 	while (next_advance(&walk))
-		page_meet(data, &walk.current.sample);
+		(void)page_meet(data, &walk.current.sample);
 }
 
 void page_advances_weigh(struct page_data *data, uint64_t *weights)

@@ -368,7 +368,7 @@ void page_stacks_write(struct page_data *data)
 
 /* --- use of paths --- */
 
-void page_meet(struct page_data *data, const struct sample *sample)
+uint32_t page_meet(struct page_data *data, const struct sample *sample)
 {
 	uint32_t path = path_of(data->paths, sample).v;
 	size_t cap = data->nr_uses;
@@ -379,6 +379,7 @@ void page_meet(struct page_data *data, const struct sample *sample)
 		data->nr_uses = cap;
 	}
 	data->uses[path]++;
+	return path;
 }
 
 uint32_t page_leaf(struct page_data *data, const struct sample *sample)

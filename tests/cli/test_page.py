@@ -639,12 +639,12 @@ class ManyThreads(InBrowser):
 class ManyStacks(InBrowser):
     """More data than one block of the page holds."""
 
-    SIZE = (40000, 5000, 4)
+    SIZE = (80000, 5000, 4)
 
     def test_blocks_of_data_are_one(self):
         report = Recording(self.data).report("-n", "10", "--names", "short")
-        self.assertGreater(self.page.run("document.querySelectorAll('script.data').length"), 1)
-        self.assertIn("40,000 samples", self.text("#about"))
+        self.assertGreater(self.page.run("document.querySelectorAll('div.data-rows').length"), 1)
+        self.assertIn("80,000 samples", self.text("#about"))
         self.assertIn(f"cpu {report['total_ns'] / 1e9:.3f} s", self.text("#sum"))
         self.page.click("#tab-table")
         for expected, row in zip(report["rows"], self.cells()):

@@ -21,8 +21,10 @@ class Page:
     """`tables` is the JSON; columns are members by their names."""
 
     def __init__(self, html, block="data"):
-        parts = re.findall(rf'<script class="{block}" type="text/plain">(.*?)</script>', html, re.S)
-        data = gzip.decompress(base64.b64decode("".join(parts)))
+        data = b""
+        for name in (block, block + "-rows"):
+            parts = re.findall(rf'<div class="{name}" hidden>(.*?)</div>', html, re.S)
+            data += gzip.decompress(base64.b64decode("".join(parts)))
         self.tables = json.loads(data[:data.index(b"\n")])
         self.columns, at = {}, data.index(b"\n") + 1
         for name, *what in self.tables["columns"]:

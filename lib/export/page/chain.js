@@ -4,11 +4,8 @@
 // CPU in so many 255ths, and 1; above: which of `chainWaits` it was blocked by).
 const CHAIN_RAN = 255;
 
-// Null: the page has none, as that of two recordings.
 function chainOf(side) {
 	const {data} = side, {columns} = data;
-	if (isOfTwo() || !columns.has("chainLength"))
-		return null;
 	const length = columns.numbers("chainLength"), start = new Float64Array(length.length + 1);
 	start[0] = data.chainFromNs;
 	length.forEach((ns, i) => { start[i + 1] = start[i] + ns; });
@@ -62,10 +59,10 @@ function describeChain(side, chain, time) {
 
 // Its height is all of the time: it has no scale.
 function addChain(tracks) {
-	const chain = chainOf(tracks.side), row = chain && tracks.addRow("critical path", (width) => chainBuckets(chain, tracks, width));
-	if (!row)
+	if (isOfTwo() || !tracks.side.data.columns.has("chainLength"))
 		return;
-	row.chain = chain;
+	const row = tracks.addRow("critical path", (width) => chainBuckets(row.chain, tracks, width));
+	readLater(row, "chain", () => chainOf(tracks.side));
 	row.scale.remove();
 	row.scale = null;
 }

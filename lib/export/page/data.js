@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Reads the data block: base64 of gzip of a line of JSON and columns of numbers. Written by
-// page_data.c, page_stacks.c, page_samples.c, page_waits.c, page_blocks.c, page_spans.c, page_chain.c (see chain.js).
+// Reads the data blocks, unpacked by reader.js: a line of JSON and columns of stacks, `nrStackColumns`, in one; the columns
+// of rows in the other. Written by page_data.c, page_stacks.c, page_samples.c, page_waits.c, page_blocks.c, page_spans.c,
+// page_chain.c (see chain.js).
 // Columns, of which `columns` has name, how many numbers, bytes of one and the least one (see page_columns_priv.h):
 //
 //	frameFunction, frameFile (and 1), frameLine, frameInlined   levels of inline chains
@@ -10,7 +11,11 @@
 //	stackPrefix (which row of the node above), frameNext, nextFrame, stackNext   the frames that
 //		follow each frame in any stack, last those of roots, and which of them is that of a row
 //	leafStack   rows of stacks that samples or blocks have; they have the number in this column
-//	sampleThread, threadSamples   runs of samples of a thread, in time order
+//	sampleThread, threadSamples, threadStart, threadCpu   runs of samples of a thread, in time order: how many, since
+//		when, and their CPU time
+//	groupThread, groupSums   of a large page: a thread of each group that the page shows first, and how many sums it has
+//	sumLeaf (delta), sumWeight, sumNr, sumKnown, sumSquare (zigzag, by how much it is more than that of even
+//		observations), sumJoint (twice)   those, as StackSums makes them of samples
 //	sampleGap, sampleEnd (from the end before in the thread), sampleLeaf, sampleCpu, sampleRunq,
 //	sampleBlocked, sampleNr
 //	sampleWait (0: none)   which row of `waits` it is blocked by: [of waitObjects, thread that has it
@@ -36,69 +41,6 @@
 //		time and took as long as a range of lengths: `timedCalls` has the ends of both, and functions as [name, how
 //		many began, ended, how long these took, the longest, when that began, its thread and 1 or 0]
 //	slowFunction, slowThread (and 1; 0: not known), slowTime (from the one before), slowLength   calls that took long
-function bytesOf(text) {
-	if (Uint8Array.fromBase64) // 2025
-		return Uint8Array.fromBase64(text);
-	const chars = atob(text), bytes = new Uint8Array(chars.length);
-	for (let i = 0; i < bytes.length; i++)
-		bytes[i] = chars.charCodeAt(i);
-	return bytes;
-}
-
-// Of parts of a gzip file, whose last four bytes say how many there will be.
-async function unpack(parts) {
-	const stream = new DecompressionStream("gzip"), writer = stream.writable.getWriter();
-	const written = Promise.all([...parts.map((part) => writer.write(part)), writer.close()]);
-	const end = new Uint8Array(parts.slice(-2).flatMap((part) => [...part.slice(-4)]).slice(-4));
-	const bytes = new Uint8Array(new DataView(end.buffer).getUint32(0, true));
-	const reader = stream.readable.getReader();
-	let at = 0;
-	for (let part; !(part = await reader.read()).done; at += part.value.length)
-		bytes.set(part.value, at);
-	await written;
-	return bytes;
-}
-
-// Planes of bytes to numbers. Twice, as each is quick for arrays of one type alone.
-function readIds(into, bytes, at, size, least) {
-	const nr = into.length, second = at + nr, third = second + nr;
-	if (size === 1) {
-		for (let i = 0; i < nr; i++)
-			into[i] = least + bytes[at + i];
-	} else if (size === 2) {
-		for (let i = 0; i < nr; i++)
-			into[i] = least + (bytes[at + i] | bytes[second + i] << 8);
-	} else if (size > 2) {
-		for (let i = 0; i < nr; i++)
-			into[i] = least + (bytes[at + i] | bytes[second + i] << 8 | bytes[third + i] << 16);
-	} else {
-		into.fill(least);
-	}
-	for (let i = 0, from = third + nr; size > 3 && i < nr; i++)
-		into[i] += bytes[from + i] << 24;
-}
-
-function readNumbers(into, bytes, at, size, least, unit) {
-	const nr = into.length, second = at + nr, third = second + nr;
-	let plane = Math.min(size, 3);
-	if (plane === 0) {
-		into.fill(least * unit);
-	} else if (plane === 1) {
-		for (let i = 0; i < nr; i++)
-			into[i] = (least + bytes[at + i]) * unit;
-	} else if (plane === 2) {
-		for (let i = 0; i < nr; i++)
-			into[i] = (least + (bytes[at + i] | bytes[second + i] << 8)) * unit;
-	} else {
-		for (let i = 0; i < nr; i++)
-			into[i] = (least + (bytes[at + i] | bytes[second + i] << 8 | bytes[third + i] << 16)) * unit;
-	}
-	for (let scale = unit * 2 ** 24; plane < size; plane++, scale *= 256) {
-		for (let i = 0, from = at + plane * nr; i < nr; i++)
-			into[i] += bytes[from + i] * scale;
-	}
-}
-
 // Zigzag, and each number what is to be added to the one before, in multiples of the scale.
 function undoDeltas(column, scale) {
 	let value = 0;
@@ -108,63 +50,13 @@ function undoDeltas(column, scale) {
 	}
 }
 
-// The columns of a data block. Each is read when it is asked for, and then not kept here.
-class Columns {
-	constructor(bytes, at, rows) {
-		this.bytes = bytes;
-		this.at = new Map();
-		for (const [name, nr, size, least] of rows) {
-			this.at.set(name, {nr: nr, size: size, least: least, at: at});
-			at += nr * size;
-		}
-	}
-
-	has(name) {
-		return this.at.has(name);
-	}
-
-	// Numbers below 2^32, in as much room as they need. Not to be written to.
-	ids(name) {
-		const {nr, size, least, at} = this.at.get(name);
-		if (size === 0 && least < 256)
-			return new Uint8Array(nr).fill(least);
-		if (size === 1 && least === 0)
-			return this.bytes.subarray(at, at + nr);
-		const into = new Uint32Array(nr);
-		readIds(into, this.bytes, at, size, least);
-		return into;
-	}
-
-	// Is any number more than 0?
-	hasAny(name) {
-		const {nr, size, least, at} = this.at.get(name);
-		return nr > 0 && (least > 0 || this.bytes.subarray(at, at + nr * size).some((byte) => byte > 0));
-	}
-
-	// One of them.
-	number(name, i) {
-		const {nr, size, least, at} = this.at.get(name);
-		let number = least;
-		for (let plane = 0; plane < size; plane++)
-			number += this.bytes[at + plane * nr + i] * 256 ** plane;
-		return number;
-	}
-
-	// Any numbers, in multiples of a unit.
-	numbers(name, unit) {
-		const {nr, size, least, at} = this.at.get(name), into = new Float64Array(nr);
-		readNumbers(into, this.bytes, at, size, least, unit || 1);
-		return into;
-	}
-}
-
-// `name` is the class of the blocks, of which there may be many: one long text takes longer to load.
+// Rows of samples and the like are read by `addRows`; until then it is known which columns there are.
 async function readData(name) {
-	const blocks = [...document.querySelectorAll("script." + name)];
-	const bytes = await unpack(blocks.map((block) => bytesOf(block.textContent)));
-	const end = bytes.indexOf(10);
-	const data = JSON.parse(new TextDecoder().decode(bytes.subarray(0, end)));
-	data.columns = new Columns(bytes, end + 1, data.columns);
+	const bytes = await unpack(textsOf(name)), end = bytes.indexOf(10);
+	const data = JSON.parse(new TextDecoder().decode(bytes.subarray(0, end))), table = data.columns, nr = data.nrStackColumns;
+	const columns = data.columns = new Columns().add(bytes, end + 1, table.slice(0, nr)).add(null, 0, table.slice(nr));
+	data.addRows = () => addRows(columns, name + "-rows", table.slice(nr), [["sampleLeaf"], ["sampleNr"], ["sampleWait"],
+		["sampleEnd", data.grainNs], ["sampleCpu", data.grainNs]]);
 	return data;
 }
 
@@ -283,20 +175,25 @@ function functionsAbove(side, levels) {
 	return above;
 }
 
-function decodeSamples(side, data) {
-	const columns = data.columns, grain = data.grainNs;
+function decodeRuns(side, data) {
+	const columns = data.columns, grain = data.grainNs, start = columns.numbers("threadStart", grain);
+	const cpu = columns.numbers("threadCpu", grain);
 	const threads = columns.ids("sampleThread"), nrOfThread = columns.ids("threadSamples");
 	side.runs = [];
 	side.runOfThread = new Int32Array(data.threads.length).fill(-1);
 	let first = 0;
 	for (let run = 0; run < threads.length; run++) {
 		const last = first + nrOfThread[run];
-		side.runs.push({thread: threads[run], first: first, last: last});
+		side.runs.push({thread: threads[run], first: first, last: last, start: start[run], cpu: cpu[run]});
 		side.runOfThread[threads[run]] = run;
 		first = last;
 	}
+}
+
+function decodeSamples(side, data) {
+	const columns = data.columns, grain = data.grainNs;
 	const samples = side.samples = {
-		nr: first, end: placeEnds(columns.numbers("sampleEnd", grain), side.runs), leaf: columns.ids("sampleLeaf"),
+		nr: columns.at.get("sampleEnd").nr, end: placeEnds(columns.numbers("sampleEnd", grain), side.runs), leaf: columns.ids("sampleLeaf"),
 		seen: columns.ids("sampleNr"), wait: columns.has("sampleWait") ? columns.ids("sampleWait") : null,
 	};
 	for (const [name, column] of [["cpu", "sampleCpu"], ["runq", "sampleRunq"], ["blocked", "sampleBlocked"]])
@@ -423,10 +320,18 @@ function addFunctions(data, side) {
 	});
 }
 
+// Without rows.
 function decodeSide(data) {
-	const side = {data: data, threads: data.threads, processes: data.processes, files: data.files};
+	const side = {data: data, threads: data.threads, processes: data.processes, files: data.files, blocks: null, advances: {}};
 	addFunctions(data, side);
 	decodeStacks(side, data.columns);
+	decodeRuns(side, data);
+	side.calls = callsByFunction(data, side);
+	return side;
+}
+
+function decodeRows(side) {
+	const data = side.data;
 	decodeSamples(side, data);
 	side.blocks = decodeBlocks(data);
 	side.resident = decodeResident(data);
@@ -434,8 +339,6 @@ function decodeSide(data) {
 	side.left = decodeLeft(data, side.blocks);
 	side.leafSite = side.blocks ? data.columns.ids("leafSite") : null;
 	side.advances = decodeAdvances(data);
-	side.calls = callsByFunction(data, side);
-	return side;
 }
 
 // By function: exact calls, or undefined where they were not counted.

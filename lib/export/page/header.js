@@ -5,9 +5,7 @@ function dateText(ms) {
 }
 
 function samplesText(side) {
-	let seen = 0;
-	for (let i = 0; i < side.samples.nr; i++)
-		seen += side.samples.seen[i];
+	const seen = side.data.nrObservations;
 	return countText(seen) + (seen === 1 ? " sample" : " samples") +
 		(side.data.achieved ? " at " + Math.round(side.data.achieved) + " of " + side.data.frequency + " Hz" :
 			side.data.frequency ? " at " + side.data.frequency + " Hz" : "");

@@ -130,24 +130,41 @@ function leaveOut(view) {
 	byId("tab-" + view).hidden = true;
 }
 
+// May it be shown before its rows of samples are read? Then what is shown first is what a page without an address shows.
+function canShowEarly(side) {
+	const {columns, timedCalls} = side.data;
+	return recordings.length === 1 && columns.has("sumLeaf") && location.hash.length < 2 && !columns.has("blockTime") &&
+		!columns.has("advanceTime") && !timedCalls && findMetrics(side).includes(side.data.metric);
+}
+
+async function readRows() {
+	await Promise.all(recordings.map((side) => side.data.addRows()));
+	recordings.forEach(decodeRows);
+	recordings.forEach(addWaitLeaves);
+}
+
 async function readSides() {
 	const data = await readData("data");
 	readMetrics(data);
 	recordings.push(decodeSide(data));
-	if (document.querySelector("script.old-data")) {
+	if (document.querySelector("div.old-data")) {
 		const oldData = await readData("old-data");
 		diffMode = oldData.diffMode;
 		diffNoise = oldData.noise;
 		recordings.push(decodeSide(oldData));
 		leaveOut("waits");
 	}
+	sides = recordings;
+	recordings.forEach(addWaits);
+	if (canShowEarly(recordings[0]))
+		waiters = [];
+	else
+		await readRows();
 	if (recordings[1] || !recordings[0].blocks)
 		leaveOut("memory");
 	recordings[0].spans = recordings[1] ? null : decodeSpans(data);
 	if (!recordings[0].spans)
 		leaveOut("spans");
-	chooseSides();
-	sides.forEach(addWaits);
 	metrics = Object.keys(UNITS).filter((metric) => sides.some((side) => findMetrics(side).includes(metric)));
 	if (data.countSamples)
 		UNITS[data.metric] = "samples";
@@ -160,11 +177,20 @@ async function readSides() {
 function isDrawn() {
 	document.body.dataset.ready = "1";
 	performance.mark("ready");
-	setTimeout(() => {
-		tracks.forEach((one) => one.draw());
-		document.body.dataset.complete = "1";
-		performance.mark("complete");
-	});
+	setTimeout(() => complete().catch(sayWrong));
+}
+
+// Then what was clicked meanwhile is done.
+async function complete() {
+	const calls = waiters || [];
+	if (waiters) {
+		await readRows();
+		waiters = null;
+	}
+	calls.forEach((call) => call());
+	tracks.forEach((one) => one.draw());
+	document.body.dataset.complete = "1";
+	performance.mark("complete");
 }
 
 async function start() {
@@ -187,9 +213,12 @@ async function start() {
 	requestAnimationFrame(() => setTimeout(isDrawn));
 }
 
-start().catch((error) => {
+function sayWrong(error) {
+	delete document.body.dataset.ready;
 	byId("loading").textContent = typeof DecompressionStream === "undefined" ?
 		"This browser is too old for the page: it needs DecompressionStream (2023)." :
 		"The page cannot be shown: " + error.message;
 	throw error;
-});
+}
+
+start().catch(sayWrong);

@@ -115,7 +115,7 @@ class MarkMenu {
 function listenToMarks(tracks) {
 	const menu = new MarkMenu(tracks), close = () => { menu.box.open = false; };
 	tracks.marks = menu;
-	menu.box.addEventListener("toggle", () => menu.update());
+	menu.box.addEventListener("toggle", () => withRows(() => menu.update()));
 	menu.box.addEventListener("keydown", (event) => {
 		if (event.key === "Escape" && menu.box.open) {
 			close();

@@ -456,6 +456,12 @@ function remember(what, key, make) {
 	return remembered[what].value;
 }
 
+// All that was made before all rows of stacks were there.
+function forget() {
+	for (const what of Object.keys(remembered))
+		delete remembered[what];
+}
+
 function keyOf(...names) {
 	return JSON.stringify(names.map((name) => state[name]));
 }
@@ -463,11 +469,40 @@ function keyOf(...names) {
 const SELECTION = ["metric", "from", "to", "threads", "oldFrom", "oldTo", "oldThreads", "focus", "only", "drop", "dropModules", "without", "group", "pattern",
 	"size", "life"];
 
+// Does a side have the sums of what is selected from the file?
+function hasFileSums(side) {
+	const {data} = side;
+	return recordings.length === 1 && data.columns.has("sumLeaf") && state.metric === data.metric && state.group === data.group &&
+		!rangeOf(side) && !threadsOf(side);
+}
+
+// Makes of them what weigh() makes of samples.
+function fileSums(side) {
+	const {columns, grainNs, group} = side.data, rows = new StackRows(0), leaf = columns.numbers("sumLeaf");
+	undoDeltas(leaf, 1);
+	rows.nr = leaf.length;
+	rows.stack = Int32Array.from(leaf, (one) => side.leafStack[one]);
+	rows.group = new Int32Array(rows.nr);
+	const threads = columns.ids("groupThread"), nrs = columns.ids("groupSums");
+	for (let i = 0, first = 0; i < threads.length; first += nrs[i++])
+		rows.group.fill(groupId(groupName(side, threads[i], group, null)), first, first + nrs[i]);
+	for (const [key, name, unit] of [["weight", "sumWeight", grainNs], ["seen", "sumNr", 1], ["known", "sumKnown", grainNs],
+		["square", "sumSquare", 1], ["joint", "sumJoint", grainNs ** 2 / 2]])
+		rows[key] = columns.numbers(name, unit);
+	for (let row = 0; row < rows.nr; row++) {
+		const seen = rows.seen[row], estimated = (rows.weight[row] - rows.known[row]) / grainNs, rest = rows.square[row];
+		const even = seen ? Math.floor(estimated * estimated / seen) : 0;
+		rows.square[row] = (even + (rest % 2 ? -(rest + 1) / 2 : rest / 2)) * grainNs ** 2;
+	}
+	return rows;
+}
+
 // {rows: by side, total: by side, all: by side}
 function selection() {
 	return remember("selection", keyOf(...SELECTION), () => {
 		const rows = sides.map((side) => {
-			const found = weigh(side, groupsOf(side), state.metric, rangeOf(side), blockFilter()), kept = keptStacks(side);
+			const found = hasFileSums(side) ? fileSums(side) :
+				weigh(side, groupsOf(side), state.metric, rangeOf(side), blockFilter()), kept = keptStacks(side);
 			return kept ? keepStacks(found, kept) : found;
 		});
 		const total = rows.map((row, i) => sumOf(row, sides[i].data));

@@ -119,6 +119,15 @@ function apply(next) {
 		listener(before);
 }
 
+let waiters = null; // calls that wait until rows of samples are read; null: they are
+
+function withRows(call) {
+	if (waiters)
+		waiters.push(call);
+	else
+		call();
+}
+
 // Browsers refuse, or ignore, more than some changes of the address a second, as of an arrow key that
 // is held: what is too much is put together.
 const CHANGES_MAX = 30, CHANGE_MS = 300;
@@ -139,6 +148,10 @@ function replaceAddress() {
 
 // A step that Back undoes; with `quietly`, as while one types, the last step is changed.
 function setState(patch, quietly) {
+	if (waiters) {
+		withRows(() => setState(patch, quietly));
+		return;
+	}
 	const next = {...state, ...patch}, hash = "#" + encodeState(next);
 	const changed = hash !== "#" + encodeState(state);
 	apply(next);
@@ -152,4 +165,4 @@ function setState(patch, quietly) {
 	history.pushState(null, "", hash);
 }
 
-addEventListener("popstate", () => apply(decodeState(location.hash)));
+addEventListener("popstate", () => withRows(() => apply(decodeState(location.hash))));

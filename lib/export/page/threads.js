@@ -25,22 +25,11 @@ class ThreadList {
 		this.listRows();
 	}
 
-	// Without all beginnings of samples.
-	startOf(run) {
-		const {columns, grainNs} = this.side.data;
-		return run.last > run.first ? columns.number("sampleGap", run.first) * grainNs : 0;
-	}
-
 	// Most of the wall time first would put sleepers on top: it is CPU time, then samples.
 	findAll() {
-		const side = this.side, cpu = (run) => {
-			let all = 0;
-			for (let i = run.first; i < run.last; i++)
-				all += side.samples.cpu[i];
-			return all;
-		};
+		const side = this.side;
 		this.threads = side.runs.map((run) => ({
-			thread: run.thread, run: run, cpu: cpu(run), nr: run.last - run.first, start: this.startOf(run),
+			thread: run.thread, run: run, cpu: run.cpu, nr: run.last - run.first, start: run.start,
 			name: threadName(side, run.thread),
 		})).sort(TRACK_ORDERS.cpu);
 		const byProcess = new Map();
@@ -261,6 +250,8 @@ class ThreadList {
 	}
 
 	key(event) {
+		if (waiters)
+			return;
 		const at = this.rowOfFocus(), row = this.listed[at], page = Math.max(1, Math.floor(this.host.clientHeight / TRACK_PX) - 1);
 		const steps = {ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -this.listed.length, End: this.listed.length};
 		if (event.ctrlKey || event.altKey || event.metaKey)

@@ -221,7 +221,7 @@ class Tracks {
 	}
 
 	draw() {
-		if (!document.body.dataset.ready) // then the first view is drawn before
+		if (!document.body.dataset.ready || waiters) // then the first view is drawn before
 			return;
 		this.drawAxis();
 		for (const row of this.rows)
@@ -266,7 +266,7 @@ class Tracks {
 			if (was && was.moved)
 				this.choose(...this.sorted(was.time, this.timeAt(event.clientX)), was.isBase);
 			else if (was)
-				this.clicked(event);
+				withRows(() => this.clicked(event));
 		});
 		host.addEventListener("pointercancel", () => { start = null; this.placeRange(); });
 		host.addEventListener("pointerleave", hideTip);
@@ -327,6 +327,8 @@ class Tracks {
 	}
 
 	hover(event) {
+		if (waiters)
+			return;
 		const time = this.timeAt(event.clientX), lines = [[this.momentText(time), "numbers"]];
 		const row = this.rowOf(event.target);
 		if (row)

@@ -77,20 +77,27 @@ function addObjects(side) {
 
 // Before anything is shown. Comparisons have no waits: locks of two recordings have other addresses.
 function addWaits(side) {
-	const {leaf, wait} = side.samples;
 	side.nrBareStacks = side.nrStacks;
 	side.nrSortedNodes = side.nodeParent.length;
-	side.leafOfSleep = leaf;
 	side.waitObjects = [];
-	if (!wait || isOfTwo())
+	if (side.data.columns.has("sampleWait") && !isOfTwo())
+		side.firstObject = addObjects(side);
+}
+
+// When the rows are there.
+function addWaitLeaves(side) {
+	const {leaf, wait} = side.samples;
+	side.leafOfSleep = leaf;
+	if (!side.waitObjects.length)
 		return;
-	const leaves = new WaitLeaves(side, addObjects(side)), objects = Int32Array.from(side.data.waits, (row) => row[0]);
+	const leaves = new WaitLeaves(side, side.firstObject), objects = Int32Array.from(side.data.waits, (row) => row[0]);
 	side.leafOfSleep = new Uint32Array(leaf);
 	for (let i = 0; i < wait.length; i++) {
 		if (wait[i])
 			side.leafOfSleep[i] = leaves.leafOf(leaf[i], objects[wait[i] - 1]);
 	}
 	leaves.finish();
+	forget();
 }
 
 // Without the frame of what it waits for.
