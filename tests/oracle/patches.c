@@ -378,14 +378,75 @@ static bool is_same_call(const struct comparison *comparison, const struct decod
 	       call->operands[0].reg.value == jump->operands[0].reg.value;
 }
 
+/* How far an instruction lowers the stack pointer; -1: it does not. */
+static int64_t lowers_by(const struct decoded *decoded)
+{
+	const ZydisDecodedOperand *operands = decoded->operands;
+
+	if (decoded->instruction.mnemonic == ZYDIS_MNEMONIC_PUSH)
+		return decoded->instruction.operand_width / 8;
+	if (operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+	    operands[0].reg.value != ZYDIS_REGISTER_RSP)
+		return -1;
+	if (decoded->instruction.mnemonic == ZYDIS_MNEMONIC_SUB)
+		return decoded->instruction.raw.imm[0].value.s;
+	if (decoded->instruction.mnemonic == ZYDIS_MNEMONIC_LEA &&
+	    operands[1].mem.base == ZYDIS_REGISTER_RSP &&
+	    operands[1].mem.index == ZYDIS_REGISTER_NONE)
+		return -decoded->instruction.raw.disp.value;
+	return -1;
+}
+
+/* Does a thunk whose first step stands behind an instruction that stays take back what that did? */
+static bool is_raised(const struct comparison *comparison, const struct patch *patch,
+		      const uint8_t *thunk)
+{
+	size_t at = patch->steps[0].offset;
+	struct decoded first, raising;
+
+	if (!patch->nr_before ||
+	    !decode(comparison, &first, patch->before, patch->nr_before,
+		    patch->address - patch->nr_before) ||
+	    first.instruction.length != patch->nr_before)
+		return !patch->nr_before;
+	if (patch->nr_steps < 2 || patch->steps[0].window_offset < 0 ||
+	    patch->steps[1].window_offset >= 0)
+		return lowers_by(&first) < 0;
+	return decode(comparison, &raising, thunk + at, 32, patch->thunk + at) &&
+	       lowers_by(&first) > 0 && lowers_by(&raising) == -lowers_by(&first);
+}
+
+/* Nothing is moved there: the stack pointer was raised. */
+static bool is_raising(const struct patch *patch, size_t step)
+{
+	return patch->steps[step].window_offset < 0 && step + 1 < patch->nr_steps &&
+	       patch->steps[step + 1].window_offset == patch->steps[step].window_offset;
+}
+
+static bool decode_original(const struct comparison *comparison, const struct patch *patch,
+			    int8_t window_offset, struct decoded *original)
+{
+	if (window_offset < 0)
+		return decode(comparison, original, patch->before, patch->nr_before,
+			      patch->address - patch->nr_before);
+	return decode(comparison, original, patch->old + window_offset,
+		      (size_t)(patch->nr_bytes - window_offset),
+		      patch->address + (uint64_t)window_offset);
+}
+
 static void compare_thunk(struct comparison *comparison, const struct subject *subject,
 			  const struct patch *patch)
 {
 	const uint8_t *thunk = subject->area.bytes + (patch->thunk - subject->area.address);
 
+	if (!is_raised(comparison, patch, thunk))
+		differs(comparison, patch->address, "is not what the first instruction has left");
 	for (size_t i = 1; i < patch->nr_steps; i++) {
 		const struct patch_step *step = &patch->steps[i];
 		struct decoded original, moved;
+
+		if (is_raising(patch, i))
+			continue;
 
 		if (!decode(comparison, &moved, thunk + step->offset, 32,
 			    patch->thunk + step->offset)) {
@@ -398,9 +459,7 @@ static void compare_thunk(struct comparison *comparison, const struct subject *s
 				differs(comparison, patch->address, "is not jumped back to");
 			return;
 		}
-		if (!decode(comparison, &original, patch->old + step->window_offset,
-			    (size_t)(patch->nr_bytes - step->window_offset),
-			    patch->address + step->window_offset)) {
+		if (!decode_original(comparison, patch, step->window_offset, &original)) {
 			differs(comparison, patch->address, "is not cut between instructions");
 			return;
 		}
