@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "calltree/wake_rows.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -28,7 +29,7 @@ void wake_rows_init(struct wake_rows *rows, const struct profile *profile)
 
 	*rows = (struct wake_rows){.profile = profile};
 	rows->at = xcalloc(wakes->nr + 1, sizeof(*rows->at));
-	rows->most = xcalloc(wakes->nr + 1, sizeof(*rows->most));
+	rows->from_ns = xcalloc(wakes->nr + 1, sizeof(*rows->from_ns));
 	rows->first = xcalloc(profile->nr_threads + 1, sizeof(*rows->first));
 	for (size_t i = 0; i < wakes->nr; i++)
 		rows->at[i] = (uint32_t)i;
@@ -38,9 +39,11 @@ void wake_rows_init(struct wake_rows *rows, const struct profile *profile)
 		rows->first[thread] = i;
 		for (; i < wakes->nr && wakes->rows[rows->at[i]].thread == thread; i++) {
 			const struct profile_wake *row = &wakes->rows[rows->at[i]];
-			uint64_t before = i > rows->first[thread] ? rows->most[i - 1] : 0;
+			bool is_first = i == rows->first[thread];
 
-			rows->most[i] = max_u64(before, row->to_ns - row->from_ns);
+			rows->from_ns[i] = is_first ? row->from_ns
+						    : max_u64(row->from_ns,
+							      wakes->rows[rows->at[i - 1]].to_ns);
 		}
 	}
 }
@@ -48,7 +51,7 @@ void wake_rows_init(struct wake_rows *rows, const struct profile *profile)
 void wake_rows_release(struct wake_rows *rows)
 {
 	free(rows->at);
-	free(rows->most);
+	free(rows->from_ns);
 	free(rows->first);
 }
 
@@ -73,40 +76,57 @@ static size_t ending_from(const struct wake_rows *rows, uint32_t thread, uint64_
 	return low;
 }
 
+static uint64_t part_of(const struct wake_rows *rows, size_t at, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t begin_ns = max_u64(rows->from_ns[at], from_ns);
+	uint64_t end_ns = min_u64(row_at(rows, at)->to_ns, to_ns);
+
+	return end_ns - min_u64(begin_ns, end_ns);
+}
+
+/* That has the largest part of a time, which is so long; or NULL. */
+static const struct profile_wake *find(const struct wake_rows *rows, uint32_t thread,
+				       uint64_t from_ns, uint64_t to_ns, uint64_t *part_ns)
+{
+	const struct profile_wake *best = NULL;
+	size_t end = rows->first[thread + 1];
+
+	*part_ns = 0;
+	for (size_t i = ending_from(rows, thread, from_ns); i < end; i++) {
+		uint64_t ns = part_of(rows, i, from_ns, to_ns);
+
+		if (rows->from_ns[i] > to_ns)
+			break;
+		if (ns <= *part_ns && (best || from_ns < to_ns))
+			continue;
+		*part_ns = ns;
+		best = row_at(rows, i);
+	}
+	return best;
+}
+
 const struct profile_wake *wake_rows_find(const struct wake_rows *rows, uint32_t thread,
 					  uint64_t from_ns, uint64_t to_ns)
 {
-	const struct profile_wake *best = NULL;
-	uint64_t most = 0, longest;
-	size_t end = rows->first[thread + 1];
+	uint64_t part_ns;
 
-	if (rows->first[thread] == end)
-		return NULL;
-	from_ns -= min_u64(from_ns, SLACK_NS);
-	to_ns += SLACK_NS;
-	longest = rows->most[end - 1];
-	for (size_t i = ending_from(rows, thread, from_ns); i < end; i++) {
-		const struct profile_wake *row = row_at(rows, i);
-		uint64_t begin_ns = max_u64(row->from_ns, from_ns);
-		uint64_t end_ns = min_u64(row->to_ns, to_ns);
-
-		/* All that follow begin after the time. */
-		if (row->to_ns > to_ns && row->to_ns - to_ns > longest)
-			break;
-		if (begin_ns > end_ns || (best && end_ns - begin_ns <= most))
-			continue;
-		most = end_ns - begin_ns;
-		best = row;
-	}
-	return best;
+	return find(rows, thread, from_ns, to_ns, &part_ns);
 }
 
 const struct profile_wake *wake_rows_of(const struct wake_rows *rows, const struct sample *sample)
 {
 	uint64_t slept_ns = sample->nr ? 0 : min_u64(sample->blocked_ns, sample->time_ns);
+	const struct profile_wake *found;
+	uint64_t part_ns;
 
 	if (sample->kind != SAMPLE_BLOCKED || !sample->wait ||
 	    !wait_is_of_memory(profile_waits(rows->profile)->rows[sample->wait - 1].kind))
 		return NULL;
-	return wake_rows_find(rows, sample->thread.v, sample->time_ns - slept_ns, sample->time_ns);
+	found = find(rows, sample->thread.v, sample->time_ns - slept_ns, sample->time_ns, &part_ns);
+	if (slept_ns)
+		return part_ns >= slept_ns - min_u64(slept_ns, part_ns + SLACK_NS) ? found : NULL;
+	/* It may have been seen before its note, as far as the clocks agree. */
+	return found ? found
+		     : find(rows, sample->thread.v, sample->time_ns, sample->time_ns + SLACK_NS,
+			    &part_ns);
 }
