@@ -535,10 +535,12 @@ static void add_shortfall(const struct prober *prober, const struct probed_proce
 		struct installation *installation = process->probed[k].installation;
 		struct heap_ring *heap = installation ? installation_heap(installation) : NULL;
 		uint64_t nr_missed = installation ? installation_nr_missed(installation) : 0;
+		uint64_t nr_notes = noted_calls_dropped(process->probed[k].noted);
 
-		sum->nr_refused += (heap ? heap->nr_refused : 0) + (nr_missed > most);
+		sum->nr_refused +=
+			(heap ? heap->nr_refused : 0) + (nr_missed > most) + (nr_notes > most);
 		sum->nr_missed += nr_missed > most ? 0 : nr_missed;
-		sum->nr_notes_dropped += noted_calls_dropped(process->probed[k].noted);
+		sum->nr_notes_dropped += nr_notes > most ? 0 : nr_notes;
 		for (uint32_t i = 0; i < process->probed[k].nr_timed; i++)
 			sum->nr_slow_dropped += process->probed[k].timed[i].slow.nr_dropped;
 	}

@@ -18,7 +18,7 @@
 #define SLOW_PER_S 2000
 /* In a profile. */
 #define SLOW_ROWS_MAX 2000000
-/* A new thread is met by a tick, some time after it has begun: until then its calls can wait. */
+/* A new thread is found by a tick, some time after it has begun: until then its calls can wait. */
 #define NEW_THREAD_NS (100 * NS_PER_MS)
 /* A limit in cycles is lower by this, as the speed of the clock is not known exactly. */
 #define LEAST_MARGIN 0.999

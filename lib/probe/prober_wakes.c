@@ -16,12 +16,13 @@
 #include "profile/profile.h"
 #include "profile/wakes.h"
 
-/* A new thread is met by a tick, some time after it has begun: until then notes can wait. */
+/* A new thread is found by a tick, some time after it has begun: until then notes can wait. */
 #define LATE_NS (100 * NS_PER_MS)
 /* As far as both clocks are known to agree, and a thread is asleep after its note. */
 #define SLACK_NS (50 * NS_PER_US)
-/* In a profile. */
+/* In a profile, and of one process in it. */
 #define WAKE_ROWS_MAX 4000000
+#define OWN_ROWS_MAX  1000000
 /* Short waits that are remembered for samples that may come; samples that wait for them. */
 #define SHORT_MAX 131072
 #define SEEN_MAX  65536
@@ -47,6 +48,7 @@ struct noted_calls {
 	uint64_t next;		    /* of their numbers */
 	uint64_t awaited;	    /* the number of one that was not complete at the last look */
 	uint64_t nr_dropped;
+	uint64_t nr_rows;
 	uint64_t until_ns;    /* in the profile: of the last note that was read */
 	struct key_map by_id; /* rows of threads of the process and its children */
 	size_t nr_threads;    /* of the profile, that were looked at */
@@ -152,10 +154,11 @@ static void tell(struct telling *telling, struct ended *ended)
 	struct profile *profile = telling->told->profile;
 
 	ended->is_told = true;
-	if (profile->probes.wakes.nr >= WAKE_ROWS_MAX) {
+	if (profile->probes.wakes.nr >= WAKE_ROWS_MAX || telling->noted->nr_rows >= OWN_ROWS_MAX) {
 		telling->noted->nr_dropped++;
 		return;
 	}
+	telling->noted->nr_rows++;
 	ended->row.where = frame_of(telling, ended->caller);
 	profile_add_wake(profile, &ended->row);
 }
@@ -206,8 +209,14 @@ static enum taken take(struct telling *telling, struct patch_note *note)
 	if (written != number ||
 	    atomic_load_explicit(word_at(&noted->shared->nr), memory_order_acquire) >=
 		    number + PATCH_NOTES ||
-	    note->time < telling->scale.begun->cycles || note->time > telling->scale.now.cycles)
+	    note->time < telling->scale.begun->cycles)
 		return TAKEN_NEVER;
+	/* It was made since the clock was read, or is invented. */
+	if (note->time > telling->scale.now.cycles)
+		return span_length_ns(&telling->scale, note->time - telling->scale.now.cycles) <
+				       LATE_NS
+			       ? TAKEN_LATER
+			       : TAKEN_NEVER;
 	if (!telling->told->is_last &&
 	    span_length_ns(&telling->scale, telling->scale.now.cycles - note->time) < LATE_NS)
 		return TAKEN_LATER;
@@ -216,7 +225,9 @@ static enum taken take(struct telling *telling, struct patch_note *note)
 
 static void lose(struct noted_calls *noted, uint64_t nr)
 {
-	noted->nr_dropped += nr;
+	/* An invented number is not believed in the end. */
+	noted->nr_dropped =
+		nr > UINT64_MAX - noted->nr_dropped ? UINT64_MAX : noted->nr_dropped + nr;
 	wake_order_forget(noted->order);
 }
 
