@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/key_map.h"
 #include "base/minmax.h"
 #include "calltree/filter.h"
 #include "calltree/observe.h"
@@ -362,12 +363,18 @@ static struct stack_sums add_up(struct page_data *data, const struct runs *runs,
 	return all;
 }
 
+/* Larger ones are in no profile but a made one. */
+static int64_t bounded_square(double square)
+{
+	return (int64_t)(square < 4e18 ? square : 4e18);
+}
+
 /* The sum of squares if all observations were equal: the rest takes few bytes. */
 static int64_t even_square(const struct sums *sums)
 {
 	double estimated = (double)(sums->weight - sums->known);
 
-	return sums->nr ? (int64_t)(estimated * estimated / (double)sums->nr) : 0;
+	return sums->nr ? bounded_square(estimated * estimated / (double)sums->nr) : 0;
 }
 
 static void write_sums(struct page_data *data, const struct stack_sums *all)
@@ -389,7 +396,7 @@ static void write_sums(struct page_data *data, const struct stack_sums *all)
 		page_columns_add(&data->columns, all->rows[i].known);
 	page_columns_begin(&data->columns, "sumSquare");
 	for (size_t i = 0; i < all->nr; i++)
-		page_columns_add_signed(&data->columns, (int64_t)(all->rows[i].square + 0.5) -
+		page_columns_add_signed(&data->columns, bounded_square(all->rows[i].square + 0.5) -
 								even_square(&all->rows[i]));
 	page_columns_begin(&data->columns, "sumJoint");
 	for (size_t i = 0; i < all->nr; i++)
@@ -410,11 +417,30 @@ static void write_groups(struct page_data *data, const struct runs *runs, uint32
 		page_columns_add(&data->columns, all->group_nr[i]);
 }
 
+/* Has an id several rows? The page takes threads of one name and id for one. */
+static bool is_reused(const struct profile *profile)
+{
+	struct key_map seen = {0};
+	bool found = false;
+	uint32_t row;
+
+	for (uint32_t i = 0; i < profile->nr_threads && !found; i++) {
+		uint64_t tid = (uint64_t)profile->threads[i].tid;
+
+		found = key_map_find(&seen, 0, tid, &row);
+		key_map_put(&seen, 0, tid, i);
+	}
+	key_map_release(&seen);
+	return found;
+}
+
 /* Only a large page of one recording shows itself before its samples are read. */
 static bool has_sums(const struct page_data *data)
 {
 	const struct export_options *options = data->extract->options;
 
+	if (options->threads == EXPORT_THREADS_SPLIT && is_reused(data->extract->profile))
+		return false;
 	return data->is_alone && data->nr_samples > PAGE_SAMPLES_EXACT &&
 	       (options->metric == METRIC_CPU || options->metric == METRIC_WALL ||
 		options->metric == METRIC_RUNQ) &&

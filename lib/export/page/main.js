@@ -187,7 +187,13 @@ async function complete() {
 		await readRows();
 		waiters = null;
 	}
-	calls.forEach((call) => call());
+	for (const call of calls) {
+		try {
+			call();
+		} catch (error) {
+			reportError(error);
+		}
+	}
 	tracks.forEach((one) => one.draw());
 	document.body.dataset.complete = "1";
 	performance.mark("complete");

@@ -153,18 +153,18 @@ function send(bytes, read) {
 
 // Null: the browser has none for us, or it fails.
 async function askWorker(question) {
-	let worker = null;
+	let worker = null, answered = null;
 	try {
 		const file = new Blob([document.getElementById("reader").textContent], {type: "text/javascript"});
 		worker = new Worker(URL.createObjectURL(file));
+		answered = new Promise((done) => {
+			worker.onmessage = ({data}) => done(data);
+			worker.onerror = () => done(null);
+		});
+		worker.postMessage(question);
 	} catch (error) {
 		return null;
 	}
-	const answered = new Promise((done) => {
-		worker.onmessage = ({data}) => done(data);
-		worker.onerror = () => done(null);
-	});
-	worker.postMessage(question);
 	const found = await answered;
 	worker.terminate();
 	return found;
