@@ -129,11 +129,13 @@ static bool may_be_late(const struct php_identity *identity, const uint8_t *head
 	       !(number_at(head, FLAGS) & (IS_TRAMPOLINE | IS_CLOSURE | IS_FAKE_CLOSURE));
 }
 
-/* The stop has shown this object. */
-static void note(struct php_functions *functions, const struct php_layout *layout, uint64_t at,
+/* The stop has shown this object. One at the end of a mapping cannot be copied late as others. */
+static void note(struct php_functions *functions, const struct php_source *source, uint64_t at,
 		 const uint8_t *bytes)
 {
-	struct php_identity identity = php_identity_of(&layout->function, bytes);
+	const struct php_function_layout *layout = &source->layout->function;
+	uint8_t whole[PHP_FUNCTION_BYTES_MAX];
+	struct php_identity identity = php_identity_of(layout, bytes);
 	struct object *object = known_at(functions, at);
 	bool is_same = object && php_identity_is_same(&object->identity, &identity);
 
@@ -146,20 +148,24 @@ static void note(struct php_functions *functions, const struct php_layout *layou
 		steady_walks_replaced(&functions->walks);
 	}
 	object->identity = identity;
-	object->may_be_late = may_be_late(&identity, bytes);
+	object->may_be_late = may_be_late(&identity, bytes) &&
+			      snapshot_read_any(source->snapshot, at, whole, layout->nr_bytes);
 	memcpy(object->head, bytes, sizeof(object->head));
 	steadiness_seen(&object->steadiness, &functions->walks, is_same);
 }
 
 /* The same object as ever right after the stop, or by now. */
-static bool is_still(const struct php_source *source, const struct object *known, uint64_t at)
+static bool is_still(const struct php_functions *functions, const struct php_source *source,
+		     const struct object *known, uint64_t at)
 {
 	const struct php_function_layout *layout = &source->layout->function;
 	uint8_t bytes[PHP_FUNCTION_BYTES_MAX];
 	struct php_identity identity;
 
+	/* By now the same memory may have been another function's meanwhile. */
 	if (!snapshot_read_late(source->snapshot, at, bytes, layout->nr_bytes) &&
-	    !space_read_memory(source->space, at, bytes, layout->nr_bytes))
+	    (functions->walks.has_replaced ||
+	     !space_read_memory(source->space, at, bytes, layout->nr_bytes)))
 		return false;
 	identity = php_identity_of(layout, bytes);
 	return php_identity_is_same(&identity, &known->identity);
@@ -178,7 +184,7 @@ static bool prove_late(struct php_functions *functions, const struct php_source 
 		bool was_steady = steadiness_is_given(&known->steadiness, &functions->walks);
 
 		known->seen_in = functions->walks.nr;
-		known->is_proved = was_steady && is_still(source, known, at);
+		known->is_proved = was_steady && is_still(functions, source, known, at);
 		steadiness_seen(&known->steadiness, &functions->walks, known->is_proved);
 		if (was_steady && !known->is_proved)
 			steady_walks_replaced(&functions->walks);
@@ -193,7 +199,7 @@ bool php_functions_prove(struct php_functions *functions, const struct php_sourc
 	if (!is_copied(&source->layout->function, source->snapshot, at, bytes))
 		return prove_late(functions, source, at, bytes);
 	if (php_is_function(bytes))
-		note(functions, source->layout, at, bytes);
+		note(functions, source, at, bytes);
 	return php_is_function(bytes);
 }
 

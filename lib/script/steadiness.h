@@ -10,7 +10,7 @@
  * good as one in it. Times are CLOCK_MONOTONIC, of snapshots.
  */
 
-/* What walks of a process have seen; zero-initialised is ready. */
+/* Seen by the walks of a process; zero-initialised is ready. */
 struct steady_walks {
 	uint32_t nr;
 	/* Another object was seen in the place of one: what a snapshot lacks may be another, too.
