@@ -33,6 +33,8 @@
 #define CALLS_MAX 1024
 /* A made file could have each of its instructions decoded once for each of them. */
 #define DECODED_BYTES_MAX (4 * (uint64_t)CODE_BYTES_MAX)
+/* To look up a function takes as long as to decode so many. */
+#define LOOK_BYTES 64
 
 /* Where the name of the call is not known it may be anything. */
 #define CALL_UNKNOWN (-1)
@@ -249,7 +251,9 @@ static void search(struct finding *finding, const struct elf_segment *segment)
 	if (!code)
 		return;
 	nr_bytes = elf_image_read(finding->image, segment->vaddr, code, nr_bytes);
-	while ((at = memmem(at, nr_bytes - (size_t)(at - code), "\x0f\x05", SYSCALL_BYTES))) {
+	finding->nr_decoded_bytes += nr_bytes;
+	while (may_decode(finding, LOOK_BYTES) &&
+	       (at = memmem(at, nr_bytes - (size_t)(at - code), "\x0f\x05", SYSCALL_BYTES))) {
 		look_at(finding, segment->vaddr + (uint64_t)(at - code), code, segment->vaddr,
 			segment->vaddr + nr_bytes);
 		at += SYSCALL_BYTES;
