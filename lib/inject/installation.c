@@ -196,7 +196,7 @@ static bool differs_from_file(const struct draft *draft, const struct probe_requ
 	uint8_t read[PATCH_MAX_BYTES];
 	const uint8_t *file_bytes = heap ? heap->file_bytes : NULL;
 	size_t nr_file_bytes = file_bytes ? heap->nr_file_bytes : 0;
-	bool is_entry = !request->is_call && !request->is_exit;
+	bool is_entry = !request->is_call && !request->is_exit && !request->is_syscall;
 
 	*has_breakpoint = false;
 	if (draft->trusts_files && !heap)
@@ -239,6 +239,35 @@ static uint64_t next_address(const struct draft *draft, const struct probe_reque
 	return request + 1 < draft->requests + draft->nr_requests ? request[1].address : 0;
 }
 
+/* A landing pad in front of the jump is not patched by itself, but room for the program's own is.
+ */
+#define PAD_BYTES 4
+
+/*
+ * The bytes that are replaced are compared with the process when the patches are prepared: those
+ * that are passed over are, here.
+ */
+static enum patch_outcome draw_entry(struct draft *draft, const struct probe_request *request,
+				     const struct patch_function *function, struct code_area *area,
+				     const struct patch_counter *counter)
+{
+	struct patch *patch = &draft->patches[draft->nr_patches];
+	enum patch_outcome outcome =
+		patch_entry(patch, function, request->code->branches, area, counter);
+	uint8_t there[READ_BYTES];
+	size_t nr;
+
+	if (outcome || !draft->trusts_files)
+		return outcome;
+	nr = (size_t)(patch->address - patch->nr_before - request->address);
+	if (nr <= PAD_BYTES || nr > sizeof(there))
+		return PATCH_OK;
+	return read_ahead_get(draft->memory, request->address, there, nr) == nr &&
+			       memcmp(there, function->bytes, nr) == 0
+		       ? PATCH_OK
+		       : PATCH_DIFFERS_FROM_FILE;
+}
+
 static enum patch_outcome draw(struct draft *draft, struct probe_request *request,
 			       struct code_area *area, const struct patch_counter *counter,
 			       const struct heap_place *heap)
@@ -272,9 +301,8 @@ static enum patch_outcome draw(struct draft *draft, struct probe_request *reques
 				       draft->access->memory, patch);
 	if (request->is_syscall)
 		return patch_syscall(patch, &function, request->code->branches, area, counter);
-	return request->is_call
-		       ? patch_call(patch, request->address, bytes, nr, area, counter)
-		       : patch_entry(patch, &function, request->code->branches, area, counter);
+	return request->is_call ? patch_call(patch, request->address, bytes, nr, area, counter)
+				: draw_entry(draft, request, &function, area, counter);
 }
 
 /*

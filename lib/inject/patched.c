@@ -175,12 +175,17 @@ static bool has_breakpoint_between(const struct patch *patch, const uint8_t *byt
 	return false;
 }
 
+static bool is_changed(const struct patch *patch, const uint8_t *place, enum run_step step)
+{
+	return memcmp(place, step == RUN_APPLY ? patch->new : patch->old, patch->nr_bytes) == 0;
+}
+
 /*
  * Writes a run, without such breakpoints: the kernel may remove a uprobe at this moment, and the
- * program would be killed at an int3 that came back.
+ * program would be killed at an int3 that came back. What is left as it is has other bytes.
  */
 static bool write_run(const struct patch *patches, size_t nr, const uint8_t *bytes,
-		      struct target_memory *memory)
+		      struct target_memory *memory, enum run_step step)
 {
 	bool is_done = true;
 
@@ -188,7 +193,14 @@ static bool write_run(const struct patch *patches, size_t nr, const uint8_t *byt
 		const uint8_t *place = bytes + (patches[i].address - patches->address);
 		uint64_t end = patches[i].address + patches[i].nr_bytes;
 
-		if (i + 1 < nr && !has_breakpoint_between(&patches[i], place, &patches[i + 1]))
+		if (!is_changed(&patches[i], place, step)) {
+			first = i + 1;
+			continue;
+		}
+		if (i + 1 < nr &&
+		    is_changed(&patches[i + 1], bytes + (patches[i + 1].address - patches->address),
+			       step) &&
+		    !has_breakpoint_between(&patches[i], place, &patches[i + 1]))
 			continue;
 		is_done &=
 			target_memory_put_read(memory, patches[first].address,
@@ -225,7 +237,7 @@ static bool step_run(const struct patch *patches, size_t nr, uint8_t *bytes,
 		else if (memcmp(place, patch->new, patch->nr_bytes) == 0)
 			memcpy(place, patch->old, patch->nr_bytes);
 	}
-	return write_run(patches, nr, bytes, memory);
+	return write_run(patches, nr, bytes, memory, step);
 }
 
 /* Gives the process a page of its own there, unless the last call did. */

@@ -16,10 +16,13 @@
  * form. Offsets in a thunk are bytes.
  */
 #define THUNK_MAX_BYTES 255
+/* The first instruction once more, and the stack pointer raised: where there is no room for these
+ * the thunk is refused. */
+#define THUNK_EXTRA_BYTES 32
 
 struct maker {
 	struct patch patch; /* so far */
-	uint8_t bytes[THUNK_MAX_BYTES];
+	uint8_t bytes[THUNK_MAX_BYTES + THUNK_EXTRA_BYTES];
 	size_t nr_bytes;
 	size_t entry;	     /* offset of the instruction to which the jump at the function leads */
 	uint32_t lowered_by; /* the stack pointer, since the function's entry */

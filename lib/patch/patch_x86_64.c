@@ -110,7 +110,8 @@ static enum patch_outcome finish(struct maker *maker, struct code_area *area, st
 	maker_put_way_to_stub(maker);
 	if (maker->is_out_of_reach)
 		return PATCH_OUT_OF_REACH;
-	if (start > area->cap_bytes || maker->nr_bytes > area->cap_bytes - start)
+	if (maker->nr_bytes > THUNK_MAX_BYTES || start > area->cap_bytes ||
+	    maker->nr_bytes > area->cap_bytes - start)
 		return PATCH_NO_ROOM;
 	memset(area->bytes + area->nr_bytes, INT3, start - area->nr_bytes);
 	memcpy(area->bytes + start, maker->bytes, maker->nr_bytes);
