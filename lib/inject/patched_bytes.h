@@ -30,7 +30,7 @@ const uint8_t *patched_bytes_at(struct patched_bytes *bytes, size_t index);
  * patch that begins in the same page.
  */
 const uint8_t *patched_bytes_run(struct patched_bytes *bytes, size_t index, size_t nr_bytes);
-/* What was read is not as old as that any more. */
+/* Drops the bytes: the next call reads them again, as a thread may have changed them. */
 void patched_bytes_forget(struct patched_bytes *bytes);
 /*
  * After patched_bytes_at(): is the patch reached, by the bytes in front of it? If these cannot be

@@ -224,7 +224,7 @@ struct patch_function {
 	 */
 	const uint8_t *bytes;
 	size_t nr_readable;
-	/* Of its first byte, which is not to change, as another tool watches it. */
+	/* Another tool has one at the first byte, so that byte must stay. */
 	bool has_breakpoint;
 	/* From there on another probe may be: bytes are overwritten only if need be. 0: nowhere. */
 	uint64_t spared_from;

@@ -304,7 +304,7 @@ TEST(script_php, each_copy_shows_where_the_next_is)
 	made_php_release(&part);
 }
 
-/* What is wanted, but functions only after the stop: they have no bytes so far. */
+/* All wanted ranges; those of functions are copied after the stop, and have no bytes yet. */
 static void copy_but_functions(struct made_php *whole, const struct wanted_memory *wanted,
 			       struct made_php *part)
 {
