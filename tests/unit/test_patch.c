@@ -272,6 +272,51 @@ static void make_owned(struct owned *owned, bool reads_base)
 	owned->nr_bytes = area.nr_bytes;
 }
 
+/*
+ * The longest thunk, of a call of 15 bytes behind two jumps, has no room for the push as well: the
+ * jump is at the entry then.
+ */
+TEST(patch, first_instruction_is_moved_where_the_thunk_has_no_room_for_it_twice)
+{
+	static const uint8_t code[] = "\x50"					 /* push %rax */
+				      "\x74\x20\x74\x20"			 /* jz, jz */
+				      "\x26\x26\x26\x26\x26\x26\x26\x26\x26\x26" /* es call */
+				      "\x26\x26\x26\xff\xd0"			 /* *%rax */
+				      "\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90"
+				      "\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x58\xc3";
+	const struct patch_function function = {.address = FUNCTION,
+						.nr_bytes = sizeof(code) - 1,
+						.bytes = code,
+						.nr_readable = sizeof(code) - 1};
+	struct branches *branches = branches_new(&function.address, 1);
+	uint8_t bytes[2048];
+	struct code_area area = {.address = AREA, .bytes = bytes, .cap_bytes = sizeof(bytes)};
+	struct patch_owners owners = {.table_word = TABLE_WORD,
+				      .end_word = END_WORD,
+				      .claimed = CLAIMED,
+				      .nr_copies = 512};
+	const struct patch_counter counter = {.base_word = COUNTER,
+					      .gate_word = COUNTER,
+					      .missed = COUNTER,
+					      .offset = 0x28,
+					      .nr_shards = 16,
+					      .shard_log2 = 7,
+					      .pass = PATCH_SPAN_TO,
+					      .owners = &owners,
+					      .nr_spans = 8,
+					      .id_at = COUNTER,
+					      .slow = COUNTER};
+	struct patch patch;
+
+	assert_true(patch_stub(&owners, &counter, &area));
+	assert_true(patch_slow_stub(&owners, &counter, &area));
+	branches_sort(branches);
+	assert_int_equal(patch_entry(&patch, &function, branches, &area, &counter), PATCH_OK);
+	assert_int_equal(patch.nr_before, 0);
+	assert_int_equal(patch.address, FUNCTION);
+	branches_free(branches);
+}
+
 TEST(patch, owned_count_is_one_addition_without_a_lock)
 {
 	static const char thunk[] = "\x50"			   /* push %rax */
