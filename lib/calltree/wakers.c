@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/minmax.h"
 #include "calltree/blame.h"
 #include "calltree/expand.h"
@@ -19,6 +20,7 @@
 /* The sleep of a sample ended between these, as far as samples of its thread say. */
 struct sleep_end {
 	uint64_t from_ns, to_ns;
+	uint64_t until_ns; /* the same, less what the thread ran and waited for a CPU by then */
 };
 
 /* While rows are summed up. */
@@ -59,22 +61,26 @@ static struct sleep_end *sleep_ends_of(const struct profile *profile)
 	for (size_t i = profile->nr_samples; i > 0; i--) {
 		const struct sample *sample = &profile->samples[i - 1], *next;
 		size_t after = first[sample->thread.v];
+		uint64_t awake_ns;
 		struct sleep_end *end = &ends[i - 1];
 
 		first[sample->thread.v] = i;
-		*end = (struct sleep_end){.from_ns = sample->time_ns, .to_ns = UINT64_MAX};
+		*end = (struct sleep_end){
+			.from_ns = sample->time_ns, .to_ns = UINT64_MAX, .until_ns = UINT64_MAX};
 		if (!after)
 			continue;
 		next = &profile->samples[after - 1];
 		later[i] = (struct later){after, later[after].is_seen_again || next->nr ||
 							 next->kind == SAMPLE_BLOCKED};
 		end->to_ns = next->time_ns;
+		awake_ns = next->recorded_cpu_ns + next->runq_ns;
+		end->until_ns = next->time_ns - min_u64(awake_ns, next->time_ns);
 		if (!slept_on(next, sample->time_ns))
 			continue;
 		if (next->nr)
-			end->to_ns = later[after].next
-					     ? profile->samples[later[after].next - 1].time_ns
-					     : UINT64_MAX;
+			end->to_ns = end->until_ns =
+				later[after].next ? profile->samples[later[after].next - 1].time_ns
+						  : UINT64_MAX;
 		else if (later[after].is_seen_again)
 			*end = ends[after - 1];
 		else
@@ -146,6 +152,15 @@ static struct str_id child_of(const struct adding *adding, size_t index)
 		       : STR_EMPTY;
 }
 
+/* As far as times of samples and their weights agree with other clocks. */
+#define SLACK_NS (100 * NS_PER_US)
+
+/* Has it run before its time was up? */
+static bool woke_before(const struct sleep_end *end, uint64_t time_ns)
+{
+	return end->until_ns < time_ns - min_u64(time_ns, SLACK_NS);
+}
+
 /* `index`: of the observation's sample. */
 static struct waker waker_of(const struct adding *adding, uint32_t wait,
 			     const struct observation *observation, size_t index)
@@ -167,7 +182,11 @@ static struct waker waker_of(const struct adding *adding, uint32_t wait,
 		return waker;
 	row = &profile_waits(profile)->rows[sample->wait - 1];
 	wake = wake_rows_of(&adding->noted, sample);
-	if (wake && row->kind != WAIT_THREAD) {
+	if (wake && wake->waker == wake->thread && woke_before(&adding->ends[index], wake->to_ns))
+		wake = NULL;
+	if (wake && wake->waker == wake->thread && row->kind != WAIT_THREAD) {
+		waker.how = WAKER_TIME;
+	} else if (wake && row->kind != WAIT_THREAD) {
 		waker.how = WAKER_WAKE;
 		waker.thread = wake->waker;
 		if (wake->where.v != UINT32_MAX)

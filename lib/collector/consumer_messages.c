@@ -7,6 +7,8 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
+#include "base/minmax.h"
 #include "collector/advance_rows.h"
 #include "collector/block_rows.h"
 #include "collector/consumer_priv.h"
@@ -62,6 +64,37 @@ static void read_labels(struct consumer *consumer, struct thread *thread,
 	thread->samples.labels = context_rows_read(consumer->contexts, &subject, seen->snapshot);
 }
 
+/* When its wait ends by itself, if it does. */
+static void add_time_out(struct consumer *consumer, const struct thread *thread,
+			 const struct message_sample *seen)
+{
+	const struct time_out *time_out = &seen->wait.time_out;
+	struct profile_time_out row = {
+		.thread = thread->samples.row.v,
+		.word = seen->wait.number,
+		.seen_ns = samples_profile_time(&consumer->sink, seen->clocks.time_ns),
+		.ns = time_out->ns};
+	uint64_t real_ns;
+
+	switch (time_out->kind) {
+	case TIME_OUT_NONE:
+		return;
+	case TIME_OUT_AFTER:
+		row.is_length = true;
+		break;
+	case TIME_OUT_AT_REAL:
+		real_ns = clock_realtime_ns();
+		row.ns += clock_monotonic_ns();
+		row.ns -= min_u64(row.ns, real_ns);
+		row.ns = samples_profile_time(&consumer->sink, row.ns);
+		break;
+	case TIME_OUT_AT:
+		row.ns = samples_profile_time(&consumer->sink, row.ns);
+		break;
+	}
+	profile_add_time_out(consumer->profile, &row);
+}
+
 static void handle_stack(struct consumer *consumer, struct thread *thread,
 			 const struct message_sample *seen)
 {
@@ -90,6 +123,7 @@ static void handle_stack(struct consumer *consumer, struct thread *thread,
 	samples_add(&consumer->sink, &thread->samples, seen, stack, consumer->walker.walk.end);
 	if (seen->state == SEEN_BLOCKED) {
 		consumer_set_wait(consumer, thread, &seen->wait);
+		add_time_out(consumer, thread, seen);
 		thread->samples.sleep.sample.kernel =
 			kernel_frames_intern(consumer->profile, seen->snapshot);
 	}

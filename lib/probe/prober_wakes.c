@@ -26,6 +26,10 @@
 /* Short waits that are remembered for samples that may come; samples that wait for them. */
 #define SHORT_MAX 131072
 #define SEEN_MAX  65536
+/* Threads whose waits end by themselves. */
+#define TIME_OUTS_MAX 65536
+/* After the end of its time a thread sleeps on for so long, by the slack of timers. */
+#define TIMER_LATE_NS (50 * NS_PER_US + SLACK_NS)
 /* Short waits that are compared with a sample. */
 #define COMPARED_MAX 1024
 #define MEMO	     64
@@ -34,6 +38,19 @@
 struct seen {
 	uint64_t time_ns, word;
 	uint32_t thread;
+};
+
+/* Threads that were seen in a wait which ends by itself. */
+struct time_outs {
+	/* Owned, as all here: those that the notes have not reached yet, by the times of samples.
+	 */
+	struct profile_time_out *coming;
+	size_t nr_coming, cap_coming;
+	/* Others; each thread in its last wait. */
+	struct profile_time_out *rows;
+	size_t nr, cap;
+	struct key_map by_thread; /* by its row and one; index of `rows` */
+	uint64_t due_ns;	  /* until then none of them needs a look */
 };
 
 struct ended {
@@ -56,6 +73,7 @@ struct noted_calls {
 	size_t nr_brief, cap_brief;
 	struct seen *seen;
 	size_t nr_seen, cap_seen;
+	struct time_outs time_outs;
 };
 
 struct noted_calls *noted_calls_new(struct patch_notes *shared)
@@ -78,6 +96,9 @@ void noted_calls_free(struct noted_calls *noted)
 	key_map_release(&noted->by_id);
 	free(noted->brief);
 	free(noted->seen);
+	free(noted->time_outs.coming);
+	free(noted->time_outs.rows);
+	key_map_release(&noted->time_outs.by_thread);
 	free(noted);
 }
 
@@ -187,6 +208,137 @@ static void add_ended(void *context, const struct wake_ended *wake)
 	noted->brief[noted->nr_brief++] = ended;
 }
 
+/* --- waits that end by themselves --- */
+
+/* The wait in which the thread was seen, if it has not ended: since when? */
+static bool waits_on(const struct telling *telling, const struct profile_time_out *row,
+		     uint64_t *from_ns)
+{
+	const struct profile_thread *thread = &telling->told->profile->threads[row->thread];
+	uint64_t from;
+
+	if (!wake_order_waits(telling->noted->order, thread->process, (uint32_t)thread->tid,
+			      row->word, &from))
+		return false;
+	*from_ns = span_time_ns(&telling->scale, from);
+	return *from_ns <= row->seen_ns + SLACK_NS;
+}
+
+static void find_time_outs(struct telling *telling)
+{
+	const struct profile *profile = telling->told->profile;
+	const struct profile_time_outs *seen = &profile->probes.time_outs;
+	struct time_outs *outs = &telling->noted->time_outs;
+
+	for (size_t i = 0; i < seen->nr && outs->nr_coming < TIME_OUTS_MAX; i++) {
+		if (!span_has_thread(profile, &profile->threads[seen->rows[i].thread],
+				     telling->told->process))
+			continue;
+		ARRAY_GROW(outs->coming, outs->nr_coming, outs->cap_coming);
+		outs->coming[outs->nr_coming++] = seen->rows[i];
+	}
+}
+
+static void add_time_out(struct telling *telling, struct profile_time_out row)
+{
+	struct time_outs *outs = &telling->noted->time_outs;
+	uint64_t from_ns;
+	uint32_t index;
+
+	if (!waits_on(telling, &row, &from_ns))
+		return;
+	if (row.is_length)
+		row.ns += from_ns;
+	/* It slept after that: its clock is another, as that of a time namespace. */
+	if (row.ns + TIMER_LATE_NS < row.seen_ns)
+		return;
+	if (!key_map_find(&outs->by_thread, 0, (uint64_t)row.thread + 1, &index)) {
+		if (outs->nr >= TIME_OUTS_MAX)
+			return;
+		index = (uint32_t)outs->nr;
+		ARRAY_GROW(outs->rows, outs->nr, outs->cap);
+		key_map_put(&outs->by_thread, 0, (uint64_t)row.thread + 1, index);
+		outs->nr++;
+	}
+	outs->rows[index] = row;
+	outs->due_ns = min_u64(outs->nr > 1 ? outs->due_ns : UINT64_MAX, row.ns + TIMER_LATE_NS);
+}
+
+/* The notes are known up to then. */
+static void add_time_outs(struct telling *telling, uint64_t now_ns)
+{
+	struct time_outs *outs = &telling->noted->time_outs;
+	size_t nr = 0;
+
+	while (nr < outs->nr_coming && outs->coming[nr].seen_ns <= now_ns)
+		add_time_out(telling, outs->coming[nr++]);
+	if (!nr)
+		return;
+	memmove(outs->coming, outs->coming + nr, (outs->nr_coming - nr) * sizeof(*outs->coming));
+	outs->nr_coming -= nr;
+}
+
+static void drop_time_out(struct time_outs *outs, size_t index)
+{
+	uint32_t unused;
+
+	key_map_take(&outs->by_thread, 0, (uint64_t)outs->rows[index].thread + 1, &unused);
+	outs->rows[index] = outs->rows[--outs->nr];
+	if (index < outs->nr)
+		key_map_put(&outs->by_thread, 0, (uint64_t)outs->rows[index].thread + 1,
+			    (uint32_t)index);
+}
+
+/* The wait was not ended by a noted call, and its time was up. */
+static void tell_time_out(struct telling *telling, const struct profile_time_out *row)
+{
+	const struct profile_thread *thread = &telling->told->profile->threads[row->thread];
+	struct ended ended = {
+		.row = {.thread = row->thread, .waker = row->thread, .to_ns = row->ns}};
+
+	if (!waits_on(telling, row, &ended.row.from_ns) || ended.row.from_ns > row->ns)
+		return;
+	wake_order_take_out(telling->noted->order, thread->process, (uint32_t)thread->tid);
+	tell(telling, &ended);
+}
+
+/* The notes are known up to then. */
+static void tell_time_outs(struct telling *telling, uint64_t now_ns)
+{
+	struct time_outs *outs = &telling->noted->time_outs;
+	uint64_t next_ns = UINT64_MAX;
+
+	add_time_outs(telling, now_ns);
+	if (!outs->nr || now_ns < outs->due_ns)
+		return;
+	for (size_t i = 0; i < outs->nr;) {
+		uint64_t at_ns = outs->rows[i].ns + TIMER_LATE_NS;
+
+		if (now_ns >= at_ns) {
+			tell_time_out(telling, &outs->rows[i]);
+			drop_time_out(outs, i);
+		} else {
+			next_ns = min_u64(next_ns, at_ns);
+			i++;
+		}
+	}
+	outs->due_ns = next_ns;
+}
+
+/* The thread makes another call, so that it does not wait any more. */
+static void tell_own_time_out(struct telling *telling, uint32_t thread, uint64_t now_ns)
+{
+	struct time_outs *outs = &telling->noted->time_outs;
+	uint32_t index;
+
+	if (thread == UINT32_MAX ||
+	    !key_map_find(&outs->by_thread, 0, (uint64_t)thread + 1, &index))
+		return;
+	if (outs->rows[index].ns <= now_ns + SLACK_NS)
+		tell_time_out(telling, &outs->rows[index]);
+	drop_time_out(outs, index);
+}
+
 /* --- notes --- */
 
 enum taken { TAKEN, TAKEN_LATER, TAKEN_NEVER };
@@ -231,14 +383,15 @@ static void lose(struct noted_calls *noted, uint64_t nr)
 	wake_order_forget(noted->order);
 }
 
-static void read_notes(struct telling *telling)
+/* Returns the time up to which all notes are known. */
+static uint64_t read_notes(struct telling *telling)
 {
 	struct noted_calls *noted = telling->noted;
 	uint64_t nr = atomic_load_explicit(word_at(&noted->shared->nr), memory_order_acquire);
 	struct patch_note note;
 
 	if (nr < noted->next) /* the process has written to it */
-		return;
+		return noted->until_ns;
 	if (nr > noted->next + PATCH_NOTES) {
 		lose(noted, nr - PATCH_NOTES - noted->next);
 		noted->next = nr - PATCH_NOTES;
@@ -247,16 +400,20 @@ static void read_notes(struct telling *telling)
 		enum taken taken = take(telling, &note);
 
 		if (taken == TAKEN_LATER)
-			break;
+			return noted->until_ns;
 		noted->next++;
 		if (taken == TAKEN_NEVER) {
 			lose(noted, 1);
 			continue;
 		}
 		noted->until_ns = span_time_ns(&telling->scale, note.time);
+		tell_time_outs(telling, noted->until_ns);
+		tell_own_time_out(telling, thread_of(telling, note.tid), noted->until_ns);
 		wake_order_add(noted->order, process_of(telling, note.tid), &note, add_ended,
 			       telling);
 	}
+	return span_time_ns(&telling->scale, telling->scale.now.cycles) -
+	       (telling->told->is_last ? 0 : LATE_NS);
 }
 
 /* --- samples --- */
@@ -365,7 +522,8 @@ void noted_calls_tell(struct noted_calls *noted, const struct noted_calls_told *
 		return;
 	find_threads(&telling);
 	find_seen(&telling);
-	read_notes(&telling);
+	find_time_outs(&telling);
+	tell_time_outs(&telling, read_notes(&telling));
 	tell_all_seen(&telling);
 	forget_brief(noted);
 }

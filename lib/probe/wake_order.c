@@ -117,6 +117,26 @@ static void take_out(struct wake_order *order, uint32_t index)
 	sleeper->word = 0;
 }
 
+void wake_order_take_out(struct wake_order *order, uint32_t process, uint32_t tid)
+{
+	uint32_t index;
+
+	if (key_map_find(&order->by_tid, process, tid, &index))
+		take_out(order, index);
+}
+
+bool wake_order_waits(const struct wake_order *order, uint32_t process, uint32_t tid, uint64_t word,
+		      uint64_t *from)
+{
+	uint32_t index;
+
+	if (!word || !key_map_find(&order->by_tid, process, tid, &index) ||
+	    order->sleepers[index].word != word)
+		return false;
+	*from = order->sleepers[index].from;
+	return true;
+}
+
 /* It waits, after all others that do. */
 static void put_in(struct wake_order *order, uint32_t index, uint64_t word)
 {

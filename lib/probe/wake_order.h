@@ -7,6 +7,7 @@
 #ifndef PROFC_PROBE_WAKE_ORDER_H
 #define PROFC_PROBE_WAKE_ORDER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "patch/note.h"
@@ -30,6 +31,13 @@ void wake_order_free(struct wake_order *order); /* may be NULL */
  */
 void wake_order_add(struct wake_order *order, uint32_t process, const struct patch_note *note,
 		    void (*ended)(void *context, const struct wake_ended *ended), void *context);
+/*
+ * Does the thread wait for that word, and since when? One whose time is up is taken out, so that it
+ * takes no later wake.
+ */
+bool wake_order_waits(const struct wake_order *order, uint32_t process, uint32_t tid, uint64_t word,
+		      uint64_t *from);
+void wake_order_take_out(struct wake_order *order, uint32_t process, uint32_t tid);
 /* Notes were lost: nothing is known of waits that began before. */
 void wake_order_forget(struct wake_order *order);
 

@@ -65,6 +65,7 @@ struct profile_probes {
 	struct profile_refusal *refusals;
 	size_t nr_refusals, cap_refusals;
 	struct profile_wakes wakes; /* of waits that they have noted */
+	struct profile_time_outs time_outs;
 };
 
 /*

@@ -62,6 +62,7 @@ void profile_free(struct profile *profile)
 	free(profile->spans.lengths);
 	free(profile->spans.slow);
 	free(profile->probes.wakes.rows);
+	free(profile->probes.time_outs.rows);
 	free(profile->heap.allocations);
 	free(profile->heap.parts);
 	free(profile->heap.freed);
@@ -243,6 +244,7 @@ void profile_drop_samples(struct profile *profile)
 {
 	profile->nr_samples = 0;
 	profile->advances.nr = 0;
+	profile->probes.time_outs.nr = 0;
 }
 
 void profile_add_mark(struct profile *profile, uint64_t time_ns, const char *text)
@@ -331,6 +333,14 @@ void profile_add_wake(struct profile *profile, const struct profile_wake *row)
 
 	ARRAY_GROW(wakes->rows, wakes->nr, wakes->cap);
 	wakes->rows[wakes->nr++] = *row;
+}
+
+void profile_add_time_out(struct profile *profile, const struct profile_time_out *row)
+{
+	struct profile_time_outs *time_outs = &profile->probes.time_outs;
+
+	ARRAY_GROW(time_outs->rows, time_outs->nr, time_outs->cap);
+	time_outs->rows[time_outs->nr++] = *row;
 }
 
 void profile_drop_calls(struct profile *profile)

@@ -11,6 +11,7 @@
 #include "base/address.h"
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "proc/task.h"
 
 void seen_wait_release(struct seen_wait *wait)
@@ -143,6 +144,7 @@ static struct seen_wait wait_of_select(const struct proc_syscall *syscall,
 #define FUTEX_DOES_WAIT_BITS  9
 #define FUTEX_DOES_REQUEUE_PI 11
 #define FUTEX_DOES_LOCK_PI2   13
+#define FUTEX_CLOCK_REAL      0x100 /* a moment, rather than a length, is one of CLOCK_REALTIME */
 /* In the word of a lock that the kernel knows: other threads wait; the owner. */
 #define FUTEX_HAS_WAITERS UINT32_C(0x80000000)
 #define FUTEX_OWNER	  UINT32_C(0x3fffffff)
@@ -207,6 +209,37 @@ static void look_for_owner(struct seen_wait *wait, uint32_t expected,
 		set_owner(wait, WAIT_THREAD, expected, 0);
 }
 
+/* A later time is as good as none: nanoseconds could overflow. */
+#define TIME_OUT_MAX_S (INT64_C(1) << 33)
+
+static struct time_out time_out_of_futex(const struct proc_syscall *syscall,
+					 const struct wait_memory *memory)
+{
+	bool is_real = syscall->args[1] & FUTEX_CLOCK_REAL;
+	enum time_out_kind kind = TIME_OUT_NONE;
+	struct {
+		int64_t s, ns;
+	} time;
+
+	switch (syscall->args[1] & FUTEX_OPERATION) {
+	case FUTEX_DOES_WAIT:
+		kind = is_real ? TIME_OUT_NONE : TIME_OUT_AFTER;
+		break;
+	case FUTEX_DOES_LOCK_PI:
+		kind = TIME_OUT_AT_REAL;
+		break;
+	case FUTEX_DOES_LOCK_PI2:
+	case FUTEX_DOES_WAIT_BITS:
+		kind = is_real ? TIME_OUT_AT_REAL : TIME_OUT_AT;
+		break;
+	}
+	if (kind == TIME_OUT_NONE || !syscall->args[3] ||
+	    !memory->read(memory->context, syscall->args[3], &time, sizeof(time)) || time.s < 0 ||
+	    time.s > TIME_OUT_MAX_S || time.ns < 0 || time.ns >= (int64_t)NS_PER_SEC)
+		return (struct time_out){.kind = TIME_OUT_NONE};
+	return (struct time_out){kind, (uint64_t)time.s * NS_PER_SEC + (uint64_t)time.ns};
+}
+
 static struct seen_wait wait_of_futex(const struct proc_syscall *syscall,
 				      const struct wait_memory *memory)
 {
@@ -228,6 +261,7 @@ static struct seen_wait wait_of_futex(const struct proc_syscall *syscall,
 		wait.is_known = true;
 		break;
 	}
+	wait.time_out = time_out_of_futex(syscall, memory);
 	return wait;
 }
 

@@ -27,6 +27,17 @@ struct wait_lock {
 	uint32_t library_id_offset;
 };
 
+/* Until when a call waits for a futex. */
+struct time_out {
+	enum time_out_kind {
+		TIME_OUT_NONE, /* or not known */
+		TIME_OUT_AFTER,
+		TIME_OUT_AT,	  /* CLOCK_MONOTONIC, */
+		TIME_OUT_AT_REAL, /* CLOCK_REALTIME */
+	} kind;
+	uint64_t ns;
+};
+
 /*
  * The wait of a thread that sleeps in a system call, from the arguments of the call and some words
  * of memory that they point to. Nothing is stopped.
@@ -38,6 +49,7 @@ struct seen_wait {
 	pid_t owner;	   /* the program's own id for it; 0: none, or not known */
 	uint64_t owner_at; /* the owner's address, if the owner may change; else 0 */
 	struct wait_lock lock; /* it is this one; else without words */
+	struct time_out time_out;
 	/* owned: the descriptor's file, or the list of several descriptors; or NULL */
 	char *object;
 };

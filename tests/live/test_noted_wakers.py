@@ -164,6 +164,36 @@ class NotedWakers(LiveCase):
         self.assertFalse(read_profc_data.Recording(recording.path).wakes)
 
 
+    def ended_by(self, path, thread):
+        """{how: ns} of the waits of a thread for memory."""
+        report = json.loads(profc("report", "-m", "blocked", "--wakers", "--json", "-n", "0", "-i", path,
+                                  "--thread", f"^{thread}$").stdout)
+        ways = collections.Counter()
+        for wait in report["waits"]:
+            for row in wait["ended_by"] if wait["wait"] != "clock_nanosleep" else ():
+                ways[row["how"]] += row["blocked_ns"]
+        return ways
+
+    def test_waits_end_by_their_time_out(self):
+        recording = record(self.directory, [build("timed_waits"), "4"], "--wakers", "-F", "200")
+        read = read_profc_data.Recording(recording.path)
+        alone = collections.Counter(row["thread"] for row in read.wakes if row["thread"] == row["waker"])
+        said = {name: list(map(int, counts)) for name, *counts in map(str.split, recording.stdout.splitlines())
+                if name != "ready"}
+        self.assertEqual(len(said), 6)
+        for name, (by_time_ms, nr_by_time, otherwise_ms, _) in said.items():
+            with self.subTest(thread=name):
+                ways = self.ended_by(recording.path, name)
+                blocked_ns, own_ms = sum(ways.values()), by_time_ms + otherwise_ms
+                (row,) = (row for row, thread in enumerate(read.threads) if read.text(thread["name"]) == name)
+                if name == "disturbed":
+                    self.assertLessEqual(ways["time"], 1.1e6 * by_time_ms, ways)
+                    continue
+                self.assertLessEqual(alone[row], nr_by_time)
+                self.assertWithin(ways["time"] / blocked_ns, by_time_ms / own_ms, 0.1, ways)
+                self.assertWithin(ways["wake"] / blocked_ns, otherwise_ms / own_ms, 0.1, ways)
+
+
 INSTRUCTION = re.compile(r"^ +([0-9a-f]+):\t(\S+)", re.MULTILINE)
 
 

@@ -188,6 +188,39 @@ TEST(wakers, are_those_that_were_noted)
 	expect_noted(31, 40, false);
 }
 
+/* A wait that was to end by itself at 40 ms; the thread was seen running at `ran_ms`. */
+static void expect_time_out(uint64_t ran_ms, enum waker_how how)
+{
+	struct made made = made_begin();
+	struct profile *profile;
+	struct weighed_fixture weighed;
+	struct wakers *wakers;
+
+	made_sleep(&made, "main;get",
+		   made_wait(&made, WAIT_FUTEX, QUEUE_ADDRESS, "[heap]", THREAD_NONE, ""), 20, 30);
+	made_sample(&made, "main;work", 1)->time_ns = ran_ms * NS_PER_MS;
+	profile_add_wake(made.profile, &(struct profile_wake){.thread = made.thread.v,
+							      .waker = made.thread.v,
+							      .from_ns = 20 * NS_PER_MS,
+							      .to_ns = 40 * NS_PER_MS,
+							      .where = {UINT32_MAX}});
+	profile = made_end(&made);
+	weighed = weighed_new(profile, NULL, METRIC_BLOCKED);
+	wakers = wakers_new(weighed.selection);
+	assert_int_equal(wakers->nr, 1);
+	assert_int_equal(wakers->rows[0].how, how);
+	assert_int_equal(wakers->rows[0].thread, THREAD_NONE.v);
+	wakers_free(wakers);
+	weighed_free(&weighed);
+	profile_free(profile);
+}
+
+TEST(wakers, are_none_once_the_time_is_up)
+{
+	expect_time_out(41, WAKER_TIME);
+	expect_time_out(39, WAKER_UNKNOWN);
+}
+
 /* The main thread waits up to some moment from 30 to 40 ms for the end of a child. */
 static struct made made_wait_for_child(void)
 {

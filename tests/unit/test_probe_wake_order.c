@@ -73,6 +73,28 @@ TEST(wake_order, wakes_who_has_waited_longest)
 	wake_order_free(fixture.order);
 }
 
+/* It is asked after and taken out when its time is up. */
+TEST(wake_order, wait_whose_time_is_up_takes_no_wake)
+{
+	struct fixture fixture = {.order = wake_order_new()};
+	uint64_t from = 0;
+
+	call(&fixture, 1, 11, WAIT, WORD, 0);
+	call(&fixture, 1, 12, WAIT, WORD, 0);
+	assert_true(wake_order_waits(fixture.order, 1, 11, WORD, &from) && from == 1);
+	assert_false(wake_order_waits(fixture.order, 1, 11, OTHER_WORD, &from));
+	assert_false(wake_order_waits(fixture.order, 2, 11, WORD, &from));
+	assert_false(wake_order_waits(fixture.order, 1, 13, WORD, &from));
+	wake_order_take_out(fixture.order, 1, 11);
+	wake_order_take_out(fixture.order, 1, 13);
+	assert_false(wake_order_waits(fixture.order, 1, 11, WORD, &from));
+	assert_false(wake_order_waits(fixture.order, 1, 11, 0, &from));
+	call(&fixture, 1, 13, WAKE, WORD, 1);
+	assert_int_equal(fixture.nr, 1);
+	expect(&fixture, 0, 12, 13);
+	wake_order_free(fixture.order);
+}
+
 /* It has ended by time, by a signal, or at once, and takes no wake of others. */
 TEST(wake_order, wait_is_over_when_its_thread_makes_another_call)
 {

@@ -195,6 +195,41 @@ TEST(wait, conditions_and_unreadable_memory)
 }
 
 #if defined(__x86_64__)
+static struct time_out time_out_of(struct memory *memory, uint64_t operation, uint64_t at,
+				   int64_t seconds, int64_t ns)
+{
+	const int64_t time[] = {seconds, ns};
+	const struct proc_syscall syscall = {
+		.kind = PROC_SYSCALL_INSIDE,
+		.nr = SYS_futex,
+		.args = {MEMORY_ADDRESS, operation | FUTEX_PRIVATE_FLAG, 0, at}};
+
+	memcpy(memory->bytes + 128, time, sizeof(time));
+	return wait_of_call(&syscall,
+			    &(const struct wait_memory){.read = read_made, .context = memory})
+		.time_out;
+}
+
+TEST(wait, until_a_time_by_one_of_three_clocks)
+{
+	const uint64_t at = MEMORY_ADDRESS + 128;
+	struct memory memory = {0};
+	struct time_out time_out = time_out_of(&memory, FUTEX_WAIT, at, 2, 5);
+
+	assert_true(time_out.kind == TIME_OUT_AFTER && time_out.ns == 2000000005);
+	time_out = time_out_of(&memory, FUTEX_WAIT_BITSET, at, 3, 0);
+	assert_true(time_out.kind == TIME_OUT_AT && time_out.ns == 3000000000);
+	time_out = time_out_of(&memory, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, at, 3, 1);
+	assert_true(time_out.kind == TIME_OUT_AT_REAL && time_out.ns == 3000000001);
+	assert_int_equal(time_out_of(&memory, FUTEX_LOCK_PI, at, 3, 1).kind, TIME_OUT_AT_REAL);
+	assert_int_equal(time_out_of(&memory, FUTEX_WAIT, 0, 2, 5).kind, TIME_OUT_NONE);
+	assert_int_equal(time_out_of(&memory, FUTEX_WAIT, 16, 2, 5).kind, TIME_OUT_NONE);
+	assert_int_equal(time_out_of(&memory, FUTEX_WAIT, at, -1, 5).kind, TIME_OUT_NONE);
+	assert_int_equal(time_out_of(&memory, FUTEX_WAIT, at, INT64_MAX, 5).kind, TIME_OUT_NONE);
+	assert_int_equal(time_out_of(&memory, FUTEX_WAIT, at, 2, 1000000000).kind, TIME_OUT_NONE);
+	assert_int_equal(time_out_of(&memory, FUTEX_WAKE, at, 2, 5).kind, TIME_OUT_NONE);
+}
+
 TEST(wait, end_of_a_thread)
 {
 	const size_t record = 1024, id = record + 0x2d0;
