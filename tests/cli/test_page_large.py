@@ -66,6 +66,15 @@ class OfManySamples(InBrowser):
         self.assertEqual(self.state(), {"view": "table"})
         self.assertGreater(len(self.cells()), 10)
 
+    def test_early_clicks_come_after_each_other(self):
+        self.open_with(SLOW, self.html, "", "document.body && document.body.dataset.ready === '1'")
+        self.assertIsNone(self.page.run("document.body.dataset.complete"))
+        for selector in ("#show-heat", "#show-heat", "#theme", "#theme", "#theme"):
+            self.page.click(selector)
+        self.assertEqual(self.state(), {})
+        self.page.wait("document.body.dataset.complete === '1'")
+        self.assertEqual(self.state(), {"theme": "dark"})
+
     def test_sums_of_the_file_are_those_of_the_samples(self):
         path = os.path.join(self.directory, "compared.html")
         for options in (), ("-m", "wall"), ("-m", "cpu", "--threads", "split"):

@@ -100,7 +100,8 @@ function listenToTools() {
 		byId(id).addEventListener("click", () =>
 			takeStep({[id]: state.search, search: ""}));
 	byId("reset").addEventListener("click", resetAll);
-	byId("theme").addEventListener("click", () => setState({theme: dark() === isDark.matches ? (dark() ? "light" : "dark") : ""}, true));
+	byId("theme").addEventListener("click", () =>
+		setState(() => ({theme: dark() === isDark.matches ? (dark() ? "light" : "dark") : ""}), true));
 	byId("show-help").addEventListener("click", () => byId("help").showModal());
 }
 

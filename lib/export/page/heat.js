@@ -308,7 +308,7 @@ class HeatMap {
 		this.canvas.addEventListener("keydown", (event) => this.key(event));
 		for (const kind of ["focus", "blur"])
 			this.canvas.addEventListener(kind, () => this.draw());
-		this.tracks.byId("show-heat").addEventListener("click", () => setState({heat: !state.heat}));
+		this.tracks.byId("show-heat").addEventListener("click", () => setState(() => ({heat: !state.heat})));
 	}
 
 	key(event) {

@@ -146,13 +146,14 @@ function replaceAddress() {
 	history.replaceState(null, "", "#" + encodeState(state));
 }
 
-// A step that Back undoes; with `quietly`, as while one types, the last step is changed.
+// A step that Back undoes; with `quietly`, as while one types, the last step is changed. A patch that depends on the state is
+// a function: what is clicked before rows are read is done later, one after the other.
 function setState(patch, quietly) {
 	if (waiters) {
 		withRows(() => setState(patch, quietly));
 		return;
 	}
-	const next = {...state, ...patch}, hash = "#" + encodeState(next);
+	const next = {...state, ...(typeof patch === "function" ? patch() : patch)}, hash = "#" + encodeState(next);
 	const changed = hash !== "#" + encodeState(state);
 	apply(next);
 	if (!changed)
