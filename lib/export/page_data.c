@@ -198,7 +198,10 @@ static void write_names(struct page_data *data, struct json *json)
 	json_array_end(json);
 }
 
-/* [process, name, tid], and [name, pid, when it ended in ns or 0]. */
+/*
+ * [process, name, tid], and [name, pid, when it ended in ns or 0, how many processes without a
+ * sample it stands for].
+ */
 static void write_threads(struct page_data *data, struct json *json)
 {
 	const struct profile *profile = data->extract->profile;
@@ -222,6 +225,7 @@ static void write_threads(struct page_data *data, struct json *json)
 		json_str(json, profile_str(profile, process->name));
 		json_i64(json, process->pid);
 		json_u64(json, process->end_ns);
+		json_u64(json, process->nr_unseen);
 		json_array_end(json);
 	}
 	json_array_end(json);

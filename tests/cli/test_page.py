@@ -53,6 +53,29 @@ class Counters(InBrowser):
         self.assertLess(part, 0.9 * total)
 
 
+class ShortLives(InBrowser):
+    """Processes that no sample met, and a thread that executes a program of its own name."""
+
+    @classmethod
+    def write_page(cls):
+        works = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"
+        many = "for i in $(seq 150); do /bin/true; done"
+        recording = record(cls.directory, ["sh", "-c", f"{many}; {works}; exec sh -c '{works}; exit'"])
+        profc("export", "-i", recording.path, "--html", "-o", cls.html)
+
+    def test_have_names_that_tell_tracks_apart(self):
+        self.page.resize(1280, 2000)
+        self.page.open(self.html, "#tall=1000")
+        named = self.page.run("[...document.querySelectorAll('#threads .track-name')].map("
+                              "(one) => [one.querySelector('.name').innerText, one.title])")
+        self.assertGreater(len(named), 3)
+        for column in zip(*named):
+            self.assertEqual(len(set(column)), len(column), column)
+        self.assertFalse([title for _, title in named if "pid 0" in title or "tid 0" in title], named)
+        self.assertTrue(any(re.search(r"\([0-9]+ process(es)? that no sample met\)", title) for _, title in named), named)
+        self.assertTrue(any(re.match(r"sh .*from [0-9.]+ s$", short) for short, _ in named), named)
+
+
 class ElapsedTime(InBrowser):
     """It is no metric of single samples."""
 

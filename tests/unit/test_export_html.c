@@ -172,7 +172,7 @@ TEST(html, threads_follow_each_other)
 	sink = data_of(profile, &split);
 	assert_member(&sink, "\"group\":\"thread\"");
 	assert_member(&sink, "\"threads\":[[0,\"prog\",100],[0,\"worker\",101]]");
-	assert_member(&sink, "\"processes\":[[\"prog\",100,0]]");
+	assert_member(&sink, "\"processes\":[[\"prog\",100,0,0]]");
 	assert_column(&sink, "sampleThread", "0 1");
 	assert_column(&sink, "threadSamples", "2 1");
 	/* The last is that of elapsed time in which neither ran. */

@@ -694,8 +694,8 @@ function fillThreads(choice, side, word, before) {
 		byProcess.set(process, [...(byProcess.get(process) || []), run.thread]);
 	}
 	for (const [process, threads] of byProcess) {
-		const [name, pid] = side.processes[process], group = element("optgroup");
-		group.label = before + name + " (pid " + pid + ")";
+		const [name] = side.processes[process], group = element("optgroup");
+		group.label = before + name + " (" + processIds(side, process) + ")";
 		if (threads.length > 1)
 			group.append(new Option(before + "all " + threads.length + " threads of " + name, word + "process " + process));
 		group.append(...threads.map((thread) => new Option(before + threadName(side, thread), word + thread)));

@@ -351,11 +351,17 @@ function callsByFunction(data, side) {
 	return calls;
 }
 
+// The short-lived ones that no sample has met are together, without an id.
+function processIds(side, process) {
+	const [, pid, , unseen] = side.processes[process];
+	return pid || !unseen ? "pid " + pid : unseen === 1 ? "1 process that no sample met" : countText(unseen) + " processes that no sample met";
+}
+
 function threadName(side, thread) {
 	const [process, name, tid] = side.threads[thread];
-	const [processName, pid] = side.processes[process];
+	const [processName, pid, , unseen] = side.processes[process];
 	const both = name && name !== processName ? processName + "/" + name : processName;
-	return both + " (pid " + pid + ", tid " + tid + ")";
+	return both + " (" + processIds(side, process) + (pid || !unseen ? ", tid " + tid : "") + ")";
 }
 
 function locationOf(row) {

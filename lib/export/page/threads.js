@@ -11,6 +11,11 @@ const TRACK_ORDERS = {
 	name: (a, b) => a.name.localeCompare(b.name, "en", {numeric: true}) || a.start - b.start,
 };
 
+// A thread that executes a program of the same name is another row, with the same ids.
+function startText(row) {
+	return " from " + momentText(Math.round(row.start / 1000) * 1000) + momentUnit();
+}
+
 class ThreadList {
 	constructor(tracks, host) {
 		this.tracks = tracks;
@@ -45,7 +50,7 @@ class ThreadList {
 	processRow(process, rows) {
 		const [name, pid] = this.side.processes[process], sum = (key) => rows.reduce((all, row) => all + row[key], 0);
 		const made = {process: process, rows: rows, cpu: sum("cpu"), nr: sum("nr"), start: Math.min(...rows.map((row) => row.start)),
-			name: name + " (pid " + pid + ")", short: name + " " + pid};
+			name: name + " (" + processIds(this.side, process) + ")", short: name + " " + pid};
 		for (const row of rows)
 			row.above = made;
 		return made;
@@ -54,18 +59,22 @@ class ThreadList {
 	// As short as tells the threads apart: with the process, or an id, where there are several of a name.
 	nameThreads(nrProcesses) {
 		const side = this.side, processes = new Set(this.threads.map((row) => side.threads[row.thread][0]));
-		const names = [...processes].map((process) => side.processes[process][0]), count = new Map();
-		const isTwin = (name) => names.indexOf(name) !== names.lastIndexOf(name);
+		const called = [...processes].map((process) => side.processes[process][0]), count = new Map(), names = new Map();
+		const isTwin = (name) => called.indexOf(name) !== called.lastIndexOf(name);
 		for (const row of this.threads) {
-			const [process, name] = side.threads[row.thread], [processName, pid] = side.processes[process];
-			const prefix = nrProcesses < 2 || row.above ? "" : processName + (isTwin(processName) ? " " + pid : "");
+			const [process, name] = side.threads[row.thread], [processName, pid, , unseen] = side.processes[process];
+			const id = pid || !unseen ? pid : "\u00d7" + countText(unseen);
+			const prefix = nrProcesses < 2 || row.above ? "" : processName + (isTwin(processName) ? " " + id : "");
 			const isOwn = !name || name === processName;
 			row.short = !prefix ? name || processName : isOwn ? prefix : prefix + "/" + name;
 			row.twins = (row.above ? row.above.process : "") + " " + row.short;
 			count.set(row.twins, (count.get(row.twins) || 0) + 1);
+			names.set(row.name, (names.get(row.name) || 0) + 1);
 		}
 		for (const row of this.threads)
-			row.short += count.get(row.twins) > 1 ? " " + side.threads[row.thread][2] : "";
+			row.short += names.get(row.name) > 1 ? startText(row) : count.get(row.twins) > 1 ? " " + side.threads[row.thread][2] : "";
+		for (const row of this.threads)
+			row.name += names.get(row.name) > 1 ? startText(row) : "";
 	}
 
 	isFolded(row) {
