@@ -201,3 +201,18 @@ class Sleds(ChangesCase):
 
     def test_of_xray(self):
         self.check("xray")
+
+    def test_with_a_patch_before_profc_comes(self):
+        """What follows it in the file may never be reached: the patch may lead anywhere."""
+        for kind in ("sled", "xray"):
+            with self.subTest(kind=kind):
+                target = self.begin(kind)
+                self.ask(target, "save", "patch", "call 7")
+                with self.count(target) as recorder:
+                    self.nr_calls = self.ask(target, "call 300", "restore", "call 20")["calls"]
+                    recording = recorder.interrupt()
+                (reason,) = self.refusals(recording)
+                self.assertIn("not that of its file", reason)
+                self.assertEqual(self.ask(target, "call 1")["traced"], 307)
+                self.nr_calls += 1
+                self.assertGoesOn(target, 50)

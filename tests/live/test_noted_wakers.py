@@ -19,6 +19,7 @@ from paths import TESTS
 from profc import Recorder, attach, profc, record
 from rounds import rounds
 from targets import Running, build, need
+from uprobes import place as place_of
 
 sys.path.insert(0, os.path.join(TESTS, "cli"))
 import read_profc_data  # pylint: disable=wrong-import-position
@@ -228,6 +229,36 @@ class Safety(LiveCase):
             behind = [instructions.get(at) for at in range(place + 5, place + 20)]
             self.assertIn("syscall", behind, hex(place))
             self.assertFalse({"call", "ret", "jmp"} & set(behind[:behind.index("syscall")]), hex(place))
+
+    def test_breakpoint_of_another_tool_refuses_its_place_alone(self):
+        """In a function that the program never calls."""
+        with Running([build(*PROGRAM), "60"]) as target:
+            target.wait_ready()
+
+            def places():
+                with Recorder(self.directory, "attach", "-p", str(target.pid), "--wakers") as recorder:
+                    self.eventually(lambda: len(changed_code(target.pid, "/libc.so.6")[1]) > 100, "probes are in")
+                    path, changed = changed_code(target.pid, "/libc.so.6")
+                    recorder.interrupt()
+                return path, changed, {at for at, before in zip(changed, [0, *changed]) if at - before > 24}
+
+            path, _, before = places()
+            _, begin = place_of(path, "pthread_barrier_wait")
+            at = min(at for at in before if begin <= at < begin + 1024)
+            with open(f"/proc/{target.pid}/maps", encoding="utf-8") as maps:
+                (code,) = [line.split() for line in maps if "/libc.so.6" in line and "x" in line.split()[1]]
+            address = int(code[0].split("-")[0], 16) + at - int(code[2], 16)
+            with open(f"/proc/{target.pid}/mem", "r+b", buffering=0) as memory:
+                memory.seek(address)
+                old = memory.read(1)
+                memory.seek(address)
+                memory.write(b"\xcc")
+                _, changed, after = places()
+                memory.seek(address)
+                memory.write(old)
+            self.assertEqual(after, before)
+            self.assertFalse({at + 1, at + 2, at + 3, at + 4} & set(changed))
+            self.assertIsNone(target.process.poll())
 
     def come_and_go(self, pid, nr):
         """Probes, so many times: fewer on a busy machine, where the program may end before."""
