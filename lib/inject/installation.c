@@ -71,10 +71,11 @@ struct draft {
 	size_t nr_code_bytes[REGION_PARTS_MAX];	    /* the rest of its room stays empty */
 	struct patch *patches;			    /* owned */
 	size_t nr_patches;
-	size_t owners_at;		  /* of a word in all parts' code */
-	bool trusts_files;		  /* until a process' code is found to differ */
-	read_ahead_source *read_file;	  /* or NULL */
-	struct read_ahead *memory, *file; /* of the process, and of one file; owned */
+	const struct probe_request *drawn; /* of the last patch; or NULL */
+	size_t owners_at;		   /* of a word in all parts' code */
+	bool trusts_files;		   /* until a process' code is found to differ */
+	read_ahead_source *read_file;	   /* or NULL */
+	struct read_ahead *memory, *file;  /* of the process, and of one file; owned */
 };
 
 /* Where counts may be. */
@@ -316,13 +317,33 @@ static bool overlaps_last(const struct draft *draft, const struct probe_request 
 	return last && request->address < last->address + last->nr_bytes;
 }
 
-/* A call that every entry reaches is counted by the entry probe. */
+static bool counts_each_pass(const struct probe_request *request)
+{
+	switch (request->pass) {
+	case PATCH_COUNT:
+	case PATCH_COUNT_WITHIN:
+	case PATCH_ENTER:
+	case PATCH_SPAN_BEGIN:
+	case PATCH_SPAN_FROM:
+		return !request->heap;
+	case PATCH_LEAVE:
+	case PATCH_SPAN_END:
+	case PATCH_SPAN_LEAVE:
+	case PATCH_SPAN_TO:
+	case PATCH_NOTE:
+		break;
+	}
+	return false;
+}
+
+/* A call that every entry reaches is counted by the entry probe, if that counts. */
 static void share_last(const struct draft *draft, struct probe_request *request)
 {
 	const struct patch *last = &draft->patches[draft->nr_patches - 1];
 
 	request->counter = (uint32_t)draft->nr_patches - 1;
-	request->outcome = request->is_call && patch_always_calls(last, request->address)
+	request->outcome = request->is_call && counts_each_pass(draft->drawn) &&
+					   patch_always_calls(last, request->address)
 				   ? PATCH_OK
 				   : PATCH_BEHIND_ENTRY;
 }
@@ -427,7 +448,10 @@ static void draw_part(struct draft *draft, uint32_t part)
 				draw_word(draft, request, &draft->patches[draft->nr_patches]);
 		else
 			request->outcome = draw(draft, request, &area, &counter, &heap);
-		draft->nr_patches += request->outcome == PATCH_OK;
+		if (request->outcome != PATCH_OK)
+			continue;
+		draft->nr_patches++;
+		draft->drawn = request;
 	}
 	draft->nr_code_bytes[part] = area.nr_bytes;
 }

@@ -27,7 +27,7 @@ const char *patch_outcome_text(enum patch_outcome outcome)
 	case PATCH_NO_ROOM:
 		return "there are too many probes near it";
 	case PATCH_BEHIND_ENTRY:
-		return "a call in it, after a branch, is where the probe of its entry is";
+		return "a call in it is where the probe of its entry is";
 	case PATCH_DIFFERS_FROM_FILE:
 		return "its code in memory is not that of its file";
 	case PATCH_UNLOADED:

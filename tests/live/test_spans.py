@@ -152,6 +152,18 @@ class Spans(LiveCase):
             rows = json.loads(shown)["spans"] if shown else []
             self.assertEqual([(row["calls"], row["not_ended"]) for row in rows], timed)
 
+    def test_calls_among_the_first_bytes_of_a_pair(self):
+        """The first function counts its calls, and a call with them; the second counts none."""
+        recording = record(
+            self.directory, [build("calls_at_entries"), "3000"], "--spans", "from_here:to_here",
+            "--count-calls-in", "from_here", "--count-calls-in", "to_here",
+        )
+        (row,) = spans_of(recording)
+        self.assertEqual((row["calls"], row["not_ended"]), (3000, 0))
+        self.assertIn("counted 3,000 calls at 1 call site; 1 could not be", recording.stderr)
+        (refused,) = json.loads(recording.info("--json"))["probes"]["refused"]
+        self.assertIn("to_here", refused["function"])
+
     def test_a_pair_of_which_one_is_loaded_later(self):
         plugin = build("counted_plugin.c", "-O2", "-g", "-shared", "-fPIC")
         recording = record(
