@@ -333,10 +333,11 @@ static long pause_ns(uint64_t waited_ns)
 }
 
 /*
- * False: the thread has died, and is not reaped. It is interrupted again each `ask_ns`; 0: never.
+ * False: the thread has died, and is not reaped; or is_stuck is set, as it does not stop within a
+ * second. It is interrupted again each `ask_ns`; 0: never, and it is awaited for ever.
  * Then it is about to stop, mostly on our CPU, which it needs for that: we sleep.
  */
-static bool await_stop(const struct remote *remote, uint64_t ask_ns, int *status)
+static bool await_stop(struct remote *remote, uint64_t ask_ns, int *status)
 {
 	uint64_t begun_ns = clock_monotonic_ns(), asked_ns = begun_ns;
 	enum rest rest;
@@ -349,6 +350,10 @@ static bool await_stop(const struct remote *remote, uint64_t ask_ns, int *status
 			clock_nanosleep(CLOCK_MONOTONIC, 0,
 					&(struct timespec){.tv_nsec = pause_ns(now_ns - begun_ns)},
 					NULL);
+		if (ask_ns && letting_go_is_stuck(begun_ns)) {
+			remote->is_stuck = true;
+			return false;
+		}
 		/* An interrupt may be lost; a thread in vfork(2) stops only after that. */
 		if (ask_ns && now_ns - asked_ns > ask_ns) {
 			asked_ns = now_ns;
@@ -667,7 +672,8 @@ static bool try_thread(void *context, pid_t tid)
 	remote->tid = tid;
 	remote->is_entered = remote->has_executed = false;
 	if (!await_stop(remote, ASK_AGAIN_NS, &status)) {
-		forget(remote);
+		if (!remote->is_stuck)
+			forget(remote);
 		return !remote->is_stuck && ++attempts->nr < TRIES_MAX;
 	}
 	signal = status >> 16 ? 0 : WSTOPSIG(status);
@@ -744,7 +750,7 @@ static int find_thread(struct remote **remote, const struct probe_access *access
 	struct attempts attempts = {.remote = made, .sparing = &sparing};
 	int nr_threads, status = 0;
 	unsigned int nr_rounds = 0;
-	bool has_executed;
+	bool has_executed, is_stuck;
 
 	sparing_init(&sparing, pid);
 	do {
@@ -756,6 +762,7 @@ static int find_thread(struct remote **remote, const struct probe_access *access
 		attempts.is_refused = false;
 		nr_threads = proc_for_each_task(pid, try_thread, &attempts);
 		if (attempts.found) {
+			sparing_end(&sparing);
 			*remote = made;
 			return 0;
 		}
@@ -771,7 +778,9 @@ static int find_thread(struct remote **remote, const struct probe_access *access
 		if (!attempts.nr_spared && 2 * pause.tv_nsec <= (long)PAUSE_MAX_NS)
 			pause.tv_nsec *= 2;
 	} while (nr_threads > 0 && status == 0 && clock_monotonic_ns() < end_ns);
+	sparing_end(&sparing);
 	has_executed = made->has_executed;
+	is_stuck = made->is_stuck;
 	release(made);
 	if (status < 0)
 		return status;
@@ -780,6 +789,12 @@ static int find_thread(struct remote **remote, const struct probe_access *access
 			       (int)pid);
 	if (nr_threads <= 0)
 		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
+	if (is_stuck)
+		return err_set(
+			err, ERR_UNSUPPORTED,
+			"a thread of process %d does not stop: it waits in the kernel, or for a "
+			"CPU that others have",
+			(int)pid);
 	if (all_are_filtered(&attempts))
 		return err_set(err, ERR_UNSUPPORTED,
 			       "all threads of process %d have a filter of system calls (seccomp), "

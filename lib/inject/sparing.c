@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "inject/rescue.h"
 #include "proc/read.h"
 #include "syscall/traits.h"
 #include "tracee/tracee.h"
@@ -91,20 +92,32 @@ static void rest(struct sparing *sparing)
 	sparing->is_hurried = false;
 }
 
-/* From now on we run on this CPU, and the thread does not. */
+/* From now on we run on this CPU, and the thread does not; unless others keep us from it. */
 static void go_to(struct sparing *sparing, int cpu)
 {
 	cpu_set_t cpus;
 
-	if (cpu < 0 || cpu >= CPU_SETSIZE)
+	if (cpu < 0 || cpu >= CPU_SETSIZE || sparing->is_kept_out)
 		return;
 	if (!sparing->has_moved && sched_getaffinity(0, sizeof(sparing->cpus), &sparing->cpus) < 0)
 		return;
+	if (!sparing->rescue)
+		sparing->rescue = rescue_new();
+	if (!sparing->rescue)
+		return;
 	sparing->has_moved = true;
+	rescue_await(sparing->rescue, &sparing->cpus);
 	hurry(sparing);
 	CPU_ZERO(&cpus);
 	CPU_SET((size_t)cpu, &cpus);
 	sched_setaffinity(0, sizeof(cpus), &cpus);
+	sparing->is_kept_out = !rescue_is_over(sparing->rescue);
+}
+
+void sparing_end(struct sparing *sparing)
+{
+	rescue_free(sparing->rescue);
+	sparing->rescue = NULL;
 }
 
 void sparing_leave(struct sparing *sparing)

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 struct proc_syscall;
+struct rescue;
 
 /*
  * Which threads of a process must not be stopped now, as that would cut a transfer short? The
@@ -35,10 +36,13 @@ struct sparing {
 	bool is_hurried, has_moved;
 	int policy, priority;
 	cpu_set_t cpus;
+	struct rescue *rescue; /* owned; or NULL */
+	bool is_kept_out;      /* from such a CPU, by threads of real-time priority */
 };
 
-/* sparing_leave() is the only release. May take some milliseconds; nothing is stopped. */
+/* May take some milliseconds; nothing is stopped. */
 void sparing_init(struct sparing *sparing, pid_t pid);
+void sparing_end(struct sparing *sparing); /* by the same thread, after sparing_leave() */
 
 enum sparing_look {
 	SPARING_NOT,	 /* it may be stopped */

@@ -612,6 +612,8 @@ static void release(struct stopped *stopped)
 		end_watch(stopped->watch);
 	while (stopped->nr_sleepers)
 		forget_sleeper(stopped, stopped->nr_sleepers - 1);
+	if (stopped->sparing)
+		sparing_end(stopped->sparing);
 	free(stopped->sparing);
 	free(stopped->watch);
 	free(stopped->threads);

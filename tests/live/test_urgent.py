@@ -6,6 +6,7 @@ import fcntl
 import os
 import subprocess
 import tempfile
+import time
 
 from live import LiveCase
 from profc import attach, profc, record
@@ -80,3 +81,28 @@ class Urgent(LiveCase):
             self.assertEqual(said["stuck"], 0)
             self.assertGreater(said["children"], 100)
 
+    def test_that_keep_a_process_off_its_cpu_do_not_keep_profc_from_ending(self):
+        """A thread of profc that looks whether it may stop another one goes to the CPU of that."""
+        program = build("realtime")
+        if subprocess.run([program, "1", "1"], stdout=subprocess.DEVNULL, check=False).returncode == 77:
+            self.skipTest("no real-time priority is to be had")
+        cpus = sorted(os.sched_getaffinity(0))
+        if len(cpus) < 2:
+            self.skipTest("there is one CPU only")
+
+        def on_the_last_cpu(*argv):
+            return Running(argv, preexec_fn=lambda: os.sched_setaffinity(0, cpus[-1:]))
+
+        with on_the_last_cpu(build("spin_leaf"), "60000") as target:
+            for priority in ("1", "99"):
+                with self.subTest(priority=priority), on_the_last_cpu(program, priority, "30000") as urgent:
+                    time.sleep(0.3)
+                    done = profc("attach", "--count", "^spin_leaf$", "-p", target.pid, "-d", "1",
+                                 "-o", self.path("starved.data"), status=None, timeout=25)
+                    # The kernel may leave a twentieth of each second to others.
+                    self.assertIn("does not stop" if done.returncode else "counted", done.stderr)
+                    self.assertIn(done.returncode, (0, 1))
+                    self.assertIsNone(urgent.process.poll())
+            self.assertUntouched(target.pid)
+            recording = attach(self.directory, target.pid, "--count", "^spin_leaf$", "-d", "1")
+            self.assertGreater(recording.function("spin_leaf")["calls"], 0)
