@@ -425,10 +425,11 @@ static bool is_reused(const struct profile *profile)
 	uint32_t row;
 
 	for (uint32_t i = 0; i < profile->nr_threads && !found; i++) {
-		uint64_t tid = (uint64_t)profile->threads[i].tid;
+		/* Some have no id, and no key is 0. */
+		uint64_t key = (uint64_t)(uint32_t)profile->threads[i].tid + 1;
 
-		found = key_map_find(&seen, 0, tid, &row);
-		key_map_put(&seen, 0, tid, i);
+		found = key_map_find(&seen, 0, key, &row);
+		key_map_put(&seen, 0, key, i);
 	}
 	key_map_release(&seen);
 	return found;

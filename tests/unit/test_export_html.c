@@ -155,6 +155,27 @@ TEST(html, has_all_metrics_of_time)
 	profile_free(profile);
 }
 
+/* Processes without a sample have no ids, as any thread of a made file. */
+TEST(html, threads_without_an_id_are_split)
+{
+	const struct export_options split = {.metric = METRIC_CPU,
+					     .threads = EXPORT_THREADS_SPLIT};
+	struct made made = made_begin();
+	struct profile *profile;
+	struct sink sink;
+
+	made_sample(&made, "main", 10);
+	made_thread(&made, 100, 0, "short");
+	made_sample(&made, "start", 10);
+	made_thread(&made, 100, -1, "odd");
+	made_sample(&made, "start", 10);
+	profile = made_end(&made);
+	sink = data_of(profile, &split);
+	assert_member(&sink, "[0,\"short\",0]");
+	sink_release(&sink);
+	profile_free(profile);
+}
+
 TEST(html, threads_follow_each_other)
 {
 	struct export_options split = {.threads = EXPORT_THREADS_SPLIT};
