@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Signals and job control: as they are without profc."""
 
+import json
 import os
 import random
 import signal
@@ -327,15 +328,16 @@ class JobControl(LiveCase):
             with Recorder(self.directory, "attach", "-p", str(target.pid), *FAST) as recorder:
                 self.eventually(lambda: procfs.observer(target.pid), "attaching")
                 self.stop_and_continue(target.pid)
-                recorder.interrupt()
+                counters.update(json.loads(recorder.interrupt().info("--json"))["counters"])
 
+        counters = {}
         plain = self.interrupted_waits(lambda target: self.stop_and_continue(target.pid))
         profiled = self.interrupted_waits(stop_under_profc)
         self.assertEqual(plain["epoll_wait"], 20)
-        # One that is sampled on its way out of the stop begins its call again.
+        # One that is sampled on its way out of the stop begins its call again: more often where it waits long for a CPU.
         for name, nr in plain.items():
             self.assertLessEqual(profiled[name], nr, name)
-            self.assertGreaterEqual(profiled[name], nr - 2, name)
+        self.assertLessEqual(sum(plain.values()) - sum(profiled.values()), counters["fixed_up_calls"])
 
     def test_command_of_record_stops_and_continues(self):
         """A shell between profc and the signals: `kill -STOP` of the recorded command."""
