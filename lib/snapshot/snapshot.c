@@ -203,6 +203,35 @@ uint8_t *snapshot_add_late(struct snapshot *snapshot, uint64_t start, size_t nr_
 	return add_region(snapshot, start, nr_bytes, REGION_LATE);
 }
 
+void snapshot_append(struct snapshot *snapshot, const struct snapshot *from, unsigned int first)
+{
+	unsigned int nr = from->nr_regions - first, at = snapshot->nr_regions;
+	size_t begin, nr_bytes;
+
+	if (first >= from->nr_regions || nr > SNAPSHOT_REGIONS_MAX - at)
+		return;
+	begin = from->regions[first].offset;
+	nr_bytes = from->nr_bytes - begin;
+	if (nr_bytes > UINT32_MAX - snapshot->nr_bytes)
+		return;
+	ARRAY_RESERVE(snapshot->bytes, snapshot->nr_bytes + nr_bytes + 1, snapshot->cap_bytes);
+	memcpy(snapshot->bytes + snapshot->nr_bytes, from->bytes + begin, nr_bytes);
+	for (unsigned int i = 0; i < nr; i++) {
+		struct stack_region *region = &snapshot->regions[at + i];
+
+		*region = from->regions[first + i];
+		region->offset += (uint32_t)(snapshot->nr_bytes - begin);
+	}
+	if (from->nr_late) {
+		snapshot->first_late = snapshot->nr_late || from->first_late == NOT_IN_ORDER
+					       ? NOT_IN_ORDER
+					       : from->first_late - first + at;
+		snapshot->nr_late += from->nr_late;
+	}
+	snapshot->nr_regions += nr;
+	snapshot->nr_bytes += nr_bytes;
+}
+
 void snapshot_trim_region(struct snapshot *snapshot, size_t unread_bytes)
 {
 	struct stack_region *last;
@@ -265,15 +294,10 @@ bool snapshot_has_any(const struct snapshot *snapshot, uint64_t address, size_t 
 	return false;
 }
 
-bool snapshot_read_late(const struct snapshot *snapshot, uint64_t address, void *out,
-			size_t nr_bytes)
+static bool read_late(const struct snapshot *snapshot, const struct stack_region *region,
+		      uint64_t address, void *out, size_t nr_bytes)
 {
-	for (unsigned int i = 0; i < snapshot->nr_regions; i++) {
-		if (snapshot->regions[i].kind == REGION_LATE &&
-		    read_region(snapshot, &snapshot->regions[i], address, out, nr_bytes))
-			return true;
-	}
-	return false;
+	return region->kind == REGION_LATE && read_region(snapshot, region, address, out, nr_bytes);
 }
 
 /* The only one of those in order that may have the address. */
@@ -290,6 +314,20 @@ static const struct stack_region *late_at(const struct snapshot *snapshot, uint6
 			high = middle;
 	}
 	return &snapshot->regions[low];
+}
+
+bool snapshot_read_late(const struct snapshot *snapshot, uint64_t address, void *out,
+			size_t nr_bytes)
+{
+	if (!snapshot->nr_late)
+		return false;
+	if (snapshot->first_late != NOT_IN_ORDER)
+		return read_late(snapshot, late_at(snapshot, address), address, out, nr_bytes);
+	for (unsigned int i = 0; i < snapshot->nr_regions; i++) {
+		if (read_late(snapshot, &snapshot->regions[i], address, out, nr_bytes))
+			return true;
+	}
+	return false;
 }
 
 static bool is_late(const struct stack_region *region, uint64_t address, size_t nr_bytes)

@@ -127,6 +127,8 @@ uint8_t *snapshot_add_wanted(struct snapshot *snapshot, uint64_t start, size_t n
 uint8_t *snapshot_add_due(struct snapshot *snapshot, uint64_t start, size_t nr_bytes);
 /* The same for what is copied now, later than the rest. */
 uint8_t *snapshot_add_late(struct snapshot *snapshot, uint64_t start, size_t nr_bytes);
+/* Append the regions of `from` from `first` on, if there is room. */
+void snapshot_append(struct snapshot *snapshot, const struct snapshot *from, unsigned int first);
 /* Give back the tail of the last region that could not be read. */
 void snapshot_trim_region(struct snapshot *snapshot, size_t unread_bytes);
 /*

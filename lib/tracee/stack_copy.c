@@ -81,6 +81,8 @@ static size_t copy_region(struct tracee *tracee, uint64_t start, size_t nr_bytes
 		return 0;
 	if (is_first && is_inside && tracee_has_wanted_with(tracee, snapshot))
 		return tracee_read_with_wanted(tracee, snapshot);
+	if (is_inside && tracee_read_ahead(tracee, snapshot, start, room, nr_bytes))
+		return nr_bytes;
 	got = read_memory(tracee, start, room, nr_bytes);
 	snapshot_trim_region(snapshot, nr_bytes - got);
 	return got;

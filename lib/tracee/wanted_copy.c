@@ -26,7 +26,9 @@ struct tracee_wanted {
 	struct proc_range safe[SAFE_MAPPINGS];
 	unsigned int next;
 	unsigned int nr_searches; /* copies that did not know the subject */
-	bool is_copied;		  /* the memory is in the snapshot, with its first stack */
+	unsigned int nr_ahead; /* regions to be copied ahead of a stop; others are due after it */
+	bool is_ready;	       /* they are known, for the next stop */
+	bool is_copied;	       /* the memory is in the snapshot, with its first stack */
 };
 
 void tracee_set_wanted(struct tracee *tracee, const struct wanted_memory *wanted,
@@ -158,7 +160,8 @@ static void add_piece(struct pieces *pieces, const struct snapshot *snapshot,
 }
 
 /* Copy some regions from *first on, up to one that comes short. */
-static void fill_some(const struct tracee *tracee, struct snapshot *snapshot, unsigned int *first)
+static void fill_some(const struct tracee *tracee, struct snapshot *snapshot, unsigned int *first,
+		      unsigned int end)
 {
 	struct stack_region *regions = snapshot->regions;
 	struct pieces pieces;
@@ -166,8 +169,7 @@ static void fill_some(const struct tracee *tracee, struct snapshot *snapshot, un
 	size_t left;
 
 	begin_pieces(&pieces);
-	for (unsigned int i = *first;
-	     i < snapshot->nr_regions && pieces.nr_regions < SNAPSHOT_WANTED_MAX; i++)
+	for (unsigned int i = *first; i < end && pieces.nr_regions < SNAPSHOT_WANTED_MAX; i++)
 		add_piece(&pieces, snapshot, i > *first ? &regions[i - 1] : NULL, &regions[i]);
 	got = process_vm_readv(tracee->tid, pieces.here, pieces.nr_here, pieces.there,
 			       pieces.nr_there, 0);
@@ -187,12 +189,13 @@ static void fill_some(const struct tracee *tracee, struct snapshot *snapshot, un
 	}
 }
 
-/* Fill regions from `first` on; what cannot be read has no bytes. */
-static void fill_regions(const struct tracee *tracee, struct snapshot *snapshot, unsigned int first)
+/* Fill the regions [first, end); what cannot be read has no bytes. */
+static void fill_regions(const struct tracee *tracee, struct snapshot *snapshot, unsigned int first,
+			 unsigned int end)
 {
 	/* Those after one that came short are read by another call. */
-	while (first < snapshot->nr_regions)
-		fill_some(tracee, snapshot, &first);
+	while (first < end)
+		fill_some(tracee, snapshot, &first, end);
 }
 
 bool tracee_has_wanted(const struct tracee *tracee)
@@ -204,7 +207,7 @@ bool tracee_has_wanted(const struct tracee *tracee)
 /* Is it already known as it was in the stop of this snapshot? */
 static bool is_ahead(const struct tracee *tracee, const struct snapshot *snapshot)
 {
-	return tracee->ahead && tracee->ahead->nr_regions &&
+	return tracee->ahead && tracee->ahead->nr_regions && !tracee->wanted->is_ready &&
 	       tracee->ahead->time_ns == snapshot->time_ns;
 }
 
@@ -218,37 +221,70 @@ bool tracee_wants_context(const struct tracee *tracee)
 	return tracee->wanted && tracee->wanted->more.context.access;
 }
 
+/* A thread is about as deep as when it was last seen: nine of ten are at most this much deeper. */
+#define DEEPER_BYTES	      UINT64_C(640)
+#define AHEAD_STACK_BYTES_MAX UINT64_C(32768)
+
+/* Where its end is known, and its mapping. */
+static void add_stack_ahead(struct tracee *tracee)
+{
+	const struct seen_stack *last = &tracee->stacks.seen[0];
+	const struct proc_range *mapping = &tracee->stacks.mapping;
+	uint64_t start, end;
+
+	if (tracee->maps_are_slow || last->low < mapping->start || last->low >= mapping->end ||
+	    tracee_is_served(tracee, mapping))
+		return;
+	start = max_u64(last->low - min_u64(last->low, DEEPER_BYTES), mapping->start);
+	end = min_u64(last->end, mapping->end);
+	if (start < end && end - start <= AHEAD_STACK_BYTES_MAX)
+		snapshot_add_region(tracee->ahead, start, end - start);
+}
+
+/* All that need not wait for the stop: where to copy from and to. */
+static void prepare_ahead(struct tracee *tracee)
+{
+	struct tracee_wanted *wanted = tracee->wanted;
+
+	if (!tracee->ahead)
+		tracee->ahead = xcalloc(1, sizeof(*tracee->ahead));
+	snapshot_clear(tracee->ahead);
+	add_stack_ahead(tracee);
+	add_regions(tracee, &wanted->memory, false, tracee->ahead);
+	add_regions(tracee, &wanted->context, false, tracee->ahead);
+	wanted->nr_ahead = tracee->ahead->nr_regions;
+	add_regions(tracee, &wanted->memory, true, tracee->ahead);
+	wanted->is_ready = true;
+}
+
 void tracee_copy_ahead(struct tracee *tracee, uint64_t stopped_ns)
 {
 	if (!tracee_has_wanted(tracee))
 		return;
-	if (!tracee->ahead)
-		tracee->ahead = xcalloc(1, sizeof(*tracee->ahead));
-	snapshot_clear(tracee->ahead);
+	if (!tracee->wanted->is_ready)
+		prepare_ahead(tracee);
+	tracee->wanted->is_ready = false;
 	tracee->ahead->time_ns = stopped_ns;
-	add_regions(tracee, &tracee->wanted->memory, false, tracee->ahead);
-	add_regions(tracee, &tracee->wanted->context, false, tracee->ahead);
-	fill_regions(tracee, tracee->ahead, 0);
+	fill_regions(tracee, tracee->ahead, 0, tracee->wanted->nr_ahead);
+}
+
+bool tracee_read_ahead(const struct tracee *tracee, const struct snapshot *snapshot, uint64_t start,
+		       uint8_t *room, size_t nr_bytes)
+{
+	return tracee_has_wanted(tracee) && is_ahead(tracee, snapshot) &&
+	       snapshot_read(tracee->ahead, start, room, nr_bytes);
 }
 
 static void add_ahead(const struct snapshot *ahead, struct snapshot *snapshot)
 {
-	for (unsigned int i = 0; i < ahead->nr_regions; i++) {
-		const struct stack_region *region = &ahead->regions[i];
-		uint8_t *to = region->nr_bytes ? snapshot_add_wanted(snapshot, region->start,
-								     region->nr_bytes)
-					       : NULL;
-
-		if (to)
-			memcpy(to, ahead->bytes + region->offset, region->nr_bytes);
-	}
+	snapshot_append(snapshot, ahead, ahead->regions[0].kind == REGION_STACK);
 }
 
 size_t tracee_read_with_wanted(struct tracee *tracee, struct snapshot *snapshot)
 {
 	add_regions(tracee, &tracee->wanted->memory, false, snapshot);
 	add_regions(tracee, &tracee->wanted->context, false, snapshot);
-	fill_regions(tracee, snapshot, 0);
+	fill_regions(tracee, snapshot, 0, snapshot->nr_regions);
 	if (!snapshot->regions[0].nr_bytes)
 		snapshot_drop_regions(snapshot);
 	tracee->wanted->is_copied = snapshot->nr_regions > 0;
@@ -267,7 +303,7 @@ static bool copy_memory(struct tracee *tracee, struct wanted_memory *memory,
 	/* The new bytes may extend the last region: then read that one again as a whole. */
 	if (first && snapshot->nr_bytes != nr_bytes && first == snapshot->nr_regions)
 		first--;
-	fill_regions(tracee, snapshot, first);
+	fill_regions(tracee, snapshot, first, snapshot->nr_regions);
 	return snapshot->nr_bytes != nr_bytes;
 }
 
@@ -338,18 +374,21 @@ void tracee_copy_wanted(struct tracee *tracee, struct snapshot *snapshot)
 {
 	struct tracee_wanted *wanted = tracee->wanted;
 	int steps_max;
+	bool has_due;
 
 	/* The program fills its pages itself (userfaultfd): a read of one would wait for it. */
 	if (!wanted || tracee->fills_pages)
 		return;
-	if (is_ahead(tracee, snapshot))
+	has_due = is_ahead(tracee, snapshot);
+	if (has_due)
 		add_ahead(tracee->ahead, snapshot);
 	else if (!wanted->is_copied)
 		copy_memory(tracee, &wanted->memory, snapshot);
 	wanted->is_copied = false;
 	if (wanted->more.context.access)
 		copy_context(tracee, snapshot);
-	add_regions(tracee, &wanted->memory, true, snapshot);
+	if (!has_due)
+		add_regions(tracee, &wanted->memory, true, snapshot);
 	steps_max = nr_steps(wanted);
 	for (int nr = 0; nr < steps_max; nr++) {
 		struct wanted_memory missing = {.nr = 0};
@@ -409,11 +448,12 @@ void tracee_rehearse(struct tracee *tracee, struct snapshot *snapshot)
 	add_last_stack(tracee, snapshot);
 	add_regions(tracee, &wanted->memory, false, snapshot);
 	add_regions(tracee, &wanted->context, false, snapshot);
-	fill_regions(tracee, snapshot, 0);
+	fill_regions(tracee, snapshot, 0, snapshot->nr_regions);
 	add_regions(tracee, &wanted->memory, true, snapshot);
 	if (wanted->more.find && wanted->more.subject)
 		find_rehearsed(tracee, snapshot);
 	wanted_memory_sort(&wanted->memory);
+	prepare_ahead(tracee);
 }
 
 /* A thread that goes on for longer could have replaced what is copied. */

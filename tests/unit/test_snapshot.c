@@ -132,6 +132,43 @@ TEST(snapshot, knows_what_is_to_be_copied_after_the_stop)
 	snapshot_release(&snapshot);
 }
 
+TEST(snapshot, appends_regions_of_another)
+{
+	struct snapshot from = {0}, to = {0};
+	char out[8];
+
+	snapshot_clear(&from);
+	snapshot_clear(&to);
+	add(&from, 0x1000, "stack");
+	memcpy(snapshot_add_wanted(&from, 0x2000, 4), "abcd", 4);
+	for (uint64_t i = 1; i <= 20; i++)
+		snapshot_add_due(&from, 0x1000 + 64 * i, 16);
+	add(&to, 0x3000, "its own");
+	snapshot_append(&to, &from, 22);
+	assert_int_equal(to.nr_regions, 1);
+	snapshot_append(&to, &from, 1);
+	assert_int_equal(to.nr_regions, 22);
+	assert_true(snapshot_read_any(&to, 0x2000, out, 4));
+	assert_memory_equal(out, "abcd", 4);
+	assert_true(snapshot_read(&to, 0x3000, out, 7));
+	assert_memory_equal(out, "its own", 7);
+	assert_false(snapshot_read(&to, 0x1000, out, 5));
+	check_late(&to, 20);
+	assert_false(snapshot_read_late(&to, 0x1000 + 64, out, 8));
+	memcpy(to.bytes + to.regions[5].offset, "is late", 8);
+	to.regions[5].kind = REGION_LATE;
+	assert_true(snapshot_read_late(&to, to.regions[5].start, out, 8));
+	assert_string_equal(out, "is late");
+	/* The others are not in one row any more. */
+	snapshot_append(&to, &from, 2);
+	check_late(&to, 20);
+	for (int i = 0; i < 100; i++)
+		snapshot_append(&to, &from, 0);
+	assert_in_range(to.nr_regions, 300, SNAPSHOT_REGIONS_MAX);
+	snapshot_release(&from);
+	snapshot_release(&to);
+}
+
 TEST(snapshot, wanted_memory_is_bounded)
 {
 	struct wanted_memory wanted = {.nr = 0};

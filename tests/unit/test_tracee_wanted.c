@@ -2,6 +2,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/wanted.h"
@@ -265,6 +266,44 @@ TEST_WITH(struct fixture *fixture, tracee_wanted, memory_is_copied_ahead_of_a_st
 	assert_true(has(fixture, fixture->pages, 16, 'b'));
 }
 
+/* So is the stack, unless the thread is far deeper than it was: then it is read as it is now. */
+TEST_WITH(struct fixture *fixture, tracee_wanted, the_stack_is_copied_ahead_of_a_stop)
+{
+	uint8_t *third = fixture->pages + 2 * fixture->page_bytes;
+	uint8_t *end = fixture->pages + fixture->page_bytes;
+	const uint64_t depths[] = {512, 512, 256, 640, 1024, 2048};
+	const char letters[] = {'b', 'a', 'a', 'a', 'a', 'b'};
+	struct snapshot *snapshot = &fixture->snapshot;
+
+	wanted_memory_add(&fixture->wanted, (uintptr_t)third, 16);
+	wanted_memory_add(&fixture->wanted, (uintptr_t)third + 64, 16);
+	fixture->wanted.at[1].is_late = true;
+	tracee_set_wanted(&fixture->tracee, &fixture->wanted, &fixture->more);
+	for (unsigned int i = 0; i < ARRAY_SIZE(depths); i++) {
+		uint64_t sp = (uintptr_t)end - depths[i];
+
+		memset(fixture->pages, 'a', fixture->page_bytes);
+		tracee_copy_ahead(&fixture->tracee, 1000 + i);
+		memset(fixture->pages, 'b', fixture->page_bytes);
+		memset(third + 16, 'd', 64);
+		snapshot_clear(snapshot);
+		snapshot->time_ns = 1000 + i;
+		regs_set(&snapshot->regs, arch_regs(snapshot->arch)->sp, sp);
+		tracee_copy_stacks(&fixture->tracee, 4096, snapshot);
+		tracee_copy_wanted(&fixture->tracee, snapshot);
+		if (fixture->tracee.maps_are_slow)
+			skip(); /* the mapping is not known so soon */
+		assert_int_equal(snapshot->nr_regions, 3);
+		assert_int_equal(snapshot->regions[0].kind, REGION_STACK);
+		assert_true(snapshot->regions[0].start <= sp);
+		assert_true(has(fixture, end - depths[i], 64, letters[i]));
+		assert_true(has(fixture, end - 64, 64, letters[i]));
+		assert_true(has(fixture, third, 16, 'c'));
+		tracee_copy_late(&fixture->tracee, snapshot, clock_monotonic_ns() + NS_PER_SEC);
+		assert_true(snapshot_is_late(snapshot, (uintptr_t)third + 64, 16));
+	}
+}
+
 /* What need not come from the stop has no bytes before, and none if it comes too late. */
 TEST_WITH(struct fixture *fixture, tracee_wanted, some_is_copied_after_the_stop)
 {
@@ -351,6 +390,7 @@ TEST_WITH(struct fixture *fixture, tracee_wanted, a_rehearsal_finds_what_a_visit
 	assert_true(snapshot_has_any(snapshot, (uintptr_t)&words[400], 8));
 	assert_true(snapshot_has_any(snapshot, (uintptr_t)&words[20], 8));
 	/* What was rehearsed is of that visit alone. */
+	assert_true(fixture->tracee.ahead->nr_regions > 0);
 	tracee_set_wanted(&fixture->tracee, &fixture->wanted, &fixture->more);
 	snapshot_clear(snapshot);
 	assert_non_null(snapshot_add_region(snapshot, (uintptr_t)&words[1], 8));
