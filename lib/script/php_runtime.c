@@ -328,6 +328,7 @@ const struct script_runtime php_runtime = {
 	.walk = walk,
 	.nr_fact_bytes = sizeof(struct php),
 	.find_missing = find_missing,
+	.needs_stack = true,
 	.links.find = find_links,
 	.complete_wanted = complete_wanted,
 	.find_places = find_places,

@@ -383,6 +383,7 @@ void script_find_more(const struct script_process *process, const struct script_
 		return;
 	more->find = process->runtime->find_missing;
 	more->subject = thread ? thread->state : 0;
+	more->needs_stack = process->runtime->needs_stack;
 	memcpy(more->facts, process->facts, process->runtime->nr_fact_bytes);
 }
 

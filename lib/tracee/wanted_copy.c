@@ -404,14 +404,17 @@ void tracee_copy_wanted(struct tracee *tracee, struct snapshot *snapshot)
 #define REHEARSED_STACK_BYTES UINT64_C(16384)
 #define REHEARSED_BELOW_BYTES UINT64_C(1024)
 
-/* The thread runs on: its stack is about where it was last seen. */
+/*
+ * The thread runs on: its stack is about where it was last seen. It writes to all of it: what we
+ * read of that it has to fetch from our CPU.
+ */
 static void add_last_stack(struct tracee *tracee, struct snapshot *snapshot)
 {
 	const struct seen_stack *last = &tracee->stacks.seen[0];
 	struct proc_range range;
 	uint64_t start, end;
 
-	if (!last->low || tracee->maps_are_slow ||
+	if (!tracee->wanted->more.needs_stack || !last->low || tracee->maps_are_slow ||
 	    !tracee_ask_for_mapping(tracee, last->low, &range) || tracee_is_served(tracee, &range))
 		return;
 	start = max_u64(last->low - REHEARSED_BELOW_BYTES, range.start);

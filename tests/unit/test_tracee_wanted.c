@@ -369,6 +369,40 @@ TEST_WITH(struct fixture *fixture, tracee_wanted, memory_may_go)
 
 /* Words that lead on changed since the last sample: the visit copies all that they lead to at once.
  */
+static unsigned int nr_rehearsed_stacks;
+
+static bool see_stack(const void *facts, uint64_t subject, const struct snapshot *snapshot,
+		      struct wanted_memory *missing)
+{
+	(void)facts;
+	(void)subject;
+	(void)missing;
+	nr_rehearsed_stacks += snapshot->regions[0].kind == REGION_STACK;
+	return false;
+}
+
+/* A thread fetches back what it writes to, if we have read that. */
+TEST_WITH(struct fixture *fixture, tracee_wanted, a_rehearsal_has_the_stack_where_that_is_needed)
+{
+	struct snapshot *snapshot = &fixture->snapshot;
+
+	wanted_memory_add(&fixture->wanted, (uintptr_t)fixture->pages, 16);
+	fixture->more.find = see_stack;
+	fixture->more.subject = 1;
+	nr_rehearsed_stacks = 0;
+	for (unsigned int i = 0; i < 2; i++) {
+		fixture->more.needs_stack = i;
+		tracee_set_wanted(&fixture->tracee, &fixture->wanted, &fixture->more);
+		regs_set(&snapshot->regs, arch_regs(snapshot->arch)->sp,
+			 (uintptr_t)fixture->pages + fixture->page_bytes - 512);
+		tracee_copy_stacks(&fixture->tracee, 4096, snapshot);
+		if (fixture->tracee.maps_are_slow)
+			skip(); /* no stack is rehearsed */
+		tracee_rehearse(&fixture->tracee, snapshot);
+		assert_int_equal(nr_rehearsed_stacks, i);
+	}
+}
+
 TEST_WITH(struct fixture *fixture, tracee_wanted, a_rehearsal_finds_what_a_visit_copies)
 {
 	uint64_t *words = (uint64_t *)(void *)fixture->pages;
