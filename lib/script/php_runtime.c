@@ -329,6 +329,7 @@ const struct script_runtime php_runtime = {
 	.nr_fact_bytes = sizeof(struct php),
 	.find_missing = find_missing,
 	.needs_stack = true,
+	.leads_to_late = true,
 	.links.find = find_links,
 	.complete_wanted = complete_wanted,
 	.find_places = find_places,

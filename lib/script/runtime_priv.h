@@ -85,7 +85,7 @@ struct script_runtime {
 	size_t nr_fact_bytes;
 	bool (*find_missing)(const void *facts, uint64_t thread_state,
 			     const struct snapshot *snapshot, struct wanted_memory *missing);
-	bool needs_stack; /* likewise */
+	bool needs_stack, leads_to_late; /* likewise */
 	struct script_linking links;
 	/* As script_find_lock(); NULL: there is none. */
 	bool (*find_lock)(void *facts, struct space *space, struct script_lock *lock);

@@ -384,6 +384,7 @@ void script_find_more(const struct script_process *process, const struct script_
 	more->find = process->runtime->find_missing;
 	more->subject = thread ? thread->state : 0;
 	more->needs_stack = process->runtime->needs_stack;
+	more->leads_to_late = process->runtime->leads_to_late;
 	memcpy(more->facts, process->facts, process->runtime->nr_fact_bytes);
 }
 

@@ -335,6 +335,16 @@ static bool is_late(const struct stack_region *region, uint64_t address, size_t 
 	return region->kind > REGION_WANTED && has_range(region, address, nr_bytes);
 }
 
+const struct stack_region *snapshot_late_region(const struct snapshot *snapshot, uint64_t address)
+{
+	const struct stack_region *region;
+
+	if (!snapshot->nr_late || snapshot->first_late == NOT_IN_ORDER)
+		return NULL;
+	region = late_at(snapshot, address);
+	return is_late(region, address, 1) ? region : NULL;
+}
+
 /* It is asked of each object in the stop, of which some dozens are copied later. */
 bool snapshot_is_late(const struct snapshot *snapshot, uint64_t address, size_t nr_bytes)
 {

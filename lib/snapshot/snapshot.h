@@ -147,6 +147,9 @@ bool snapshot_has_any(const struct snapshot *snapshot, uint64_t address, size_t 
 /* The same in a region that was copied right after the stop. */
 bool snapshot_read_late(const struct snapshot *snapshot, uint64_t address, void *out,
 			size_t nr_bytes);
+/* The region of those to be copied right after the stop that has the address; NULL: there is none,
+ * or they are in no order. */
+const struct stack_region *snapshot_late_region(const struct snapshot *snapshot, uint64_t address);
 /* Is or was all of this to be copied right after the stop? */
 bool snapshot_is_late(const struct snapshot *snapshot, uint64_t address, size_t nr_bytes);
 

@@ -462,12 +462,18 @@ void tracee_rehearse(struct tracee *tracee, struct snapshot *snapshot)
 /* A thread that goes on for longer could have replaced what is copied. */
 #define LATE_NS (50 * NS_PER_US)
 
+/* Regions that are due, and that something leads to. */
+struct led {
+	bool is_led[SNAPSHOT_REGIONS_MAX];
+	uint64_t low, high; /* all are in between */
+};
+
 /*
  * Copy some of the regions that are due, from *first on, up to one that comes short. False: none of
- * the others can be copied, or it is too late.
+ * the others can be copied, or it is too late. NULL: all that are due.
  */
 static bool fill_due(const struct tracee *tracee, struct snapshot *snapshot, uint64_t since_ns,
-		     unsigned int *first)
+		     const struct led *led, unsigned int *first)
 {
 	unsigned int due[SNAPSHOT_WANTED_MAX];
 	struct stack_region *last = NULL;
@@ -478,7 +484,7 @@ static bool fill_due(const struct tracee *tracee, struct snapshot *snapshot, uin
 	begin_pieces(&pieces);
 	for (unsigned int i = *first;
 	     i < snapshot->nr_regions && pieces.nr_regions < SNAPSHOT_WANTED_MAX; i++) {
-		if (snapshot->regions[i].kind != REGION_DUE)
+		if (snapshot->regions[i].kind != REGION_DUE || (led && !led->is_led[i]))
 			continue;
 		due[pieces.nr_regions] = i;
 		add_piece(&pieces, snapshot, last, &snapshot->regions[i]);
@@ -504,10 +510,78 @@ static bool fill_due(const struct tracee *tracee, struct snapshot *snapshot, uin
 	return true;
 }
 
-void tracee_copy_late(const struct tracee *tracee, struct snapshot *snapshot, uint64_t since_ns)
+static void fill_all_due(const struct tracee *tracee, struct snapshot *snapshot, uint64_t since_ns,
+			 const struct led *led)
 {
 	unsigned int first = 0;
 
-	while (fill_due(tracee, snapshot, since_ns, &first))
+	while (fill_due(tracee, snapshot, since_ns, led, &first))
 		;
+}
+
+/* Note those that words of this region lead to. True: there are some more. */
+static bool follow_words(const struct snapshot *snapshot, const struct stack_region *region,
+			 struct led *led)
+{
+	bool is_any = false;
+	uint64_t word;
+
+	for (uint32_t at = 0; at + sizeof(word) <= region->nr_bytes; at += sizeof(word)) {
+		const struct stack_region *to;
+		bool *is_led;
+
+		memcpy(&word, snapshot->bytes + region->offset + at, sizeof(word));
+		if (word < led->low || word >= led->high)
+			continue;
+		to = snapshot_late_region(snapshot, word);
+		is_led = to ? &led->is_led[to - snapshot->regions] : NULL;
+		if (!to || *is_led)
+			continue;
+		*is_led = true;
+		is_any = true;
+	}
+	return is_any;
+}
+
+/* The object of a function leads to what it consists of, and that to its first statement. */
+#define LEADS_MAX 4
+
+/* False: they are in no order. */
+static bool find_bounds(const struct snapshot *snapshot, struct led *led)
+{
+	led->low = UINT64_MAX;
+	for (unsigned int i = 0; i < snapshot->nr_regions; i++) {
+		const struct stack_region *region = &snapshot->regions[i];
+
+		if (region->kind != REGION_DUE)
+			continue;
+		led->low = min_u64(led->low, region->start);
+		led->high = max_u64(led->high, region->start + region->nr_bytes);
+	}
+	return snapshot_late_region(snapshot, led->low);
+}
+
+void tracee_copy_late(const struct tracee *tracee, struct snapshot *snapshot, uint64_t since_ns)
+{
+	enum region_kind kind = REGION_WANTED;
+	struct led led = {.high = 0};
+
+	if (!snapshot->nr_late)
+		return;
+	if (!tracee->wanted->more.leads_to_late || !find_bounds(snapshot, &led)) {
+		fill_all_due(tracee, snapshot, since_ns, NULL);
+		return;
+	}
+	for (int nr = 0; nr < LEADS_MAX; nr++) {
+		bool is_any = false;
+
+		for (unsigned int i = 0; i < snapshot->nr_regions; i++) {
+			if (snapshot->regions[i].kind == kind)
+				is_any |= follow_words(snapshot, &snapshot->regions[i], &led);
+		}
+		if (!is_any)
+			return;
+		fill_all_due(tracee, snapshot, since_ns, &led);
+		kind = REGION_LATE;
+	}
 }

@@ -325,6 +325,43 @@ TEST_WITH(struct fixture *fixture, tracee_wanted, some_is_copied_after_the_stop)
 	assert_false(has(fixture, third, 16, 'c'));
 }
 
+/* What was copied in the stop leads to the second one, and that to the fourth. */
+TEST_WITH(struct fixture *fixture, tracee_wanted, only_what_something_leads_to_is_copied_late)
+{
+	uint64_t *words = (uint64_t *)(void *)(fixture->pages + 2 * fixture->page_bytes);
+	const bool are_copied[] = {false, true, false, true};
+	struct snapshot *snapshot = &fixture->snapshot;
+
+	wanted_memory_add(&fixture->wanted, (uintptr_t)words, 24);
+	for (uint64_t i = 0; i < ARRAY_SIZE(are_copied); i++) {
+		wanted_memory_add(&fixture->wanted, (uintptr_t)&words[8 + 4 * i], 16);
+		fixture->wanted.at[1 + i].is_late = true;
+	}
+	words[2] = (uintptr_t)&words[8 + 4];
+	words[8 + 4 + 1] = (uintptr_t)&words[8 + 4 * 3 + 1];
+	words[8 + 4 * 3] = (uintptr_t)&words[8 + 4];
+	for (int leads = 0; leads < 2; leads++) {
+		fixture->more.leads_to_late = leads;
+		snapshot_clear(snapshot);
+		copy(fixture);
+		tracee_copy_late(&fixture->tracee, snapshot, clock_monotonic_ns() + NS_PER_SEC);
+		for (uint64_t i = 0; i < ARRAY_SIZE(are_copied); i++) {
+			uint64_t at = (uintptr_t)&words[8 + 4 * i];
+			uint64_t word;
+
+			assert_true(snapshot_is_late(snapshot, at, 16));
+			assert_int_equal(snapshot_read_late(snapshot, at, &word, sizeof(word)),
+					 are_copied[i] || !leads);
+		}
+	}
+	/* Nothing leads to any of them. */
+	words[2] = 0;
+	snapshot_clear(snapshot);
+	copy(fixture);
+	tracee_copy_late(&fixture->tracee, snapshot, clock_monotonic_ns() + NS_PER_SEC);
+	assert_false(snapshot_read_late(snapshot, (uintptr_t)&words[8 + 4], words, 8));
+}
+
 /* One that has gone since costs none of those after it, nor one that is cut short. */
 TEST_WITH(struct fixture *fixture, tracee_wanted, holes_cost_no_other_late_memory)
 {
