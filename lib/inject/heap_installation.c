@@ -21,6 +21,7 @@
 #include "inject/region.h"
 #include "inject/request.h"
 #include "inject/stopped.h"
+#include "patch/patch_table.h"
 #include "proc/read.h"
 #include "proc/target_memory.h"
 
@@ -197,7 +198,6 @@ enum patch_outcome heap_draft_draw(struct heap_draft *draft, struct probe_reques
 		return outcome;
 	hook->form = request->heap->form;
 	draft->modules[draft->nr] = request->code->bias;
-	draft->patches[draft->nr] = patch;
 	draft->requests[draft->nr++] = request;
 	return PATCH_OK;
 }
@@ -214,12 +214,11 @@ static uint64_t plain_of(const struct heap_draft *draft, size_t hook, enum heap_
 	return 0;
 }
 
-static void refuse(struct heap_draft *draft, size_t hook, enum patch_outcome outcome)
+static void refuse(struct heap_draft *draft, size_t hook, enum patch_outcome outcome,
+		   struct patch_table_maker *patches)
 {
-	struct patch *patch = draft->patches[hook];
-
 	draft->requests[hook]->outcome = outcome;
-	memcpy(patch->new, patch->old, patch->nr_bytes);
+	patch_table_void(patches, draft->requests[hook]->counter);
 }
 
 static bool is_unfreed(const struct heap_draft *draft, size_t hook)
@@ -234,7 +233,7 @@ static bool is_unfreed(const struct heap_draft *draft, size_t hook)
 	return false;
 }
 
-void heap_draft_finish(struct heap_draft *draft)
+void heap_draft_finish(struct heap_draft *draft, struct patch_table_maker *patches)
 {
 	for (size_t i = 0; i < draft->nr; i++) {
 		struct heap_hook *hook = &draft->hooks[i];
@@ -242,9 +241,9 @@ void heap_draft_finish(struct heap_draft *draft)
 
 		hook->plain = plain_of(draft, i, is_aligned ? HEAP_MEMALIGN : HEAP_MALLOC);
 		if (is_unfreed(draft, i))
-			refuse(draft, i, PATCH_NOT_FREED);
+			refuse(draft, i, PATCH_NOT_FREED, patches);
 		else if (throws(&hook->form) && !hook->plain)
-			refuse(draft, i, PATCH_THROWS);
+			refuse(draft, i, PATCH_THROWS, patches);
 	}
 }
 

@@ -14,6 +14,7 @@
 
 struct target_memory;
 struct heap_ring;
+struct patch_table_maker;
 struct probe_request;
 struct region_header;
 struct stopped;
@@ -25,8 +26,7 @@ struct heap_draft {
 	bool has_own_slots; /* all threads have their own word at fs:0 */
 	bool is_later;	    /* an earlier installation has hooks */
 	struct heap_hook hooks[HEAP_HOOKS];
-	uint64_t modules[HEAP_HOOKS]; /* for each hook, the bias of its module */
-	struct patch *patches[HEAP_HOOKS];
+	uint64_t modules[HEAP_HOOKS];		    /* for each hook, the bias of its module */
 	struct probe_request *requests[HEAP_HOOKS]; /* borrowed, as all here */
 	size_t nr;
 	uint64_t unfreed[HEAP_CODES]; /* biases of modules with blocks that are freed unseen */
@@ -54,14 +54,15 @@ struct heap_place {
 };
 
 /*
- * As patch_entry(). `patch` and `request` stay in place until heap_draft_finish(), which may still
- * refuse the hook: it sets the request's outcome, and makes the patch change nothing.
+ * As patch_entry(). `request` stays in place until heap_draft_finish(), which may still refuse the
+ * hook: it sets the request's outcome, and makes its patch, with its counter's number, change
+ * nothing.
  */
 enum patch_outcome heap_draft_draw(struct heap_draft *draft, struct probe_request *request,
 				   const struct patch_function *function, struct code_area *area,
 				   const struct heap_place *place, struct target_memory *memory,
 				   struct patch *patch);
-void heap_draft_finish(struct heap_draft *draft);
+void heap_draft_finish(struct heap_draft *draft, struct patch_table_maker *patches);
 
 /* Fill in the rules once all hooks are drawn, except for the private address. */
 void heap_draft_rules(const struct heap_draft *draft, const struct heap_options *options, pid_t pid,

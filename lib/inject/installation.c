@@ -69,13 +69,13 @@ struct draft {
 	size_t first_of_part[REGION_PARTS_MAX + 1]; /* indexes of requests */
 	uint8_t *code[REGION_PARTS_MAX];	    /* owned */
 	size_t nr_code_bytes[REGION_PARTS_MAX];	    /* the rest of its room stays empty */
-	struct patch *patches;			    /* owned */
-	size_t nr_patches;
-	const struct probe_request *drawn; /* of the last patch; or NULL */
-	size_t owners_at;		   /* of a word in all parts' code */
-	bool trusts_files;		   /* until a process' code is found to differ */
-	read_ahead_source *read_file;	   /* or NULL */
-	struct read_ahead *memory, *file;  /* of the process, and of one file; owned */
+	struct patch_table_maker patches;
+	struct patch drawn[2]; /* of the last patch, and of the next; by number in turn */
+	const struct probe_request *drawn_for; /* the last patch; or NULL */
+	size_t owners_at;		       /* of a word in all parts' code */
+	bool trusts_files;		       /* until a process' code is found to differ */
+	read_ahead_source *read_file;	       /* or NULL */
+	struct read_ahead *memory, *file;      /* of the process, and of one file; owned */
 };
 
 /* Where counts may be. */
@@ -89,7 +89,7 @@ static void draft_release(struct draft *draft)
 {
 	for (uint32_t i = 0; i < REGION_PARTS_MAX; i++)
 		free(draft->code[i]);
-	free(draft->patches);
+	patch_table_maker_release(&draft->patches);
 	free(draft->memory);
 	free(draft->file);
 	heap_draft_release(&draft->heap);
@@ -220,6 +220,17 @@ static bool differs_from_file(const struct draft *draft, const struct probe_requ
 	return memcmp(bytes, file_bytes, nr) != 0;
 }
 
+/* The last one that was drawn, and where the next one is to be. */
+static const struct patch *last_patch(const struct draft *draft)
+{
+	return &draft->drawn[(draft->patches.nr - 1) % 2];
+}
+
+static struct patch *next_patch(struct draft *draft)
+{
+	return &draft->drawn[draft->patches.nr % 2];
+}
+
 /* Where the program has its own allocator in front, that calls the functions, which have probes. */
 static enum patch_outcome draw_word(const struct draft *draft, const struct probe_request *request,
 				    struct patch *patch)
@@ -252,7 +263,7 @@ static enum patch_outcome draw_entry(struct draft *draft, const struct probe_req
 				     const struct patch_function *function, struct code_area *area,
 				     const struct patch_counter *counter)
 {
-	struct patch *patch = &draft->patches[draft->nr_patches];
+	struct patch *patch = next_patch(draft);
 	enum patch_outcome outcome =
 		patch_entry(patch, function, request->code->branches, area, counter);
 	uint8_t there[READ_BYTES];
@@ -281,7 +292,7 @@ static enum patch_outcome draw(struct draft *draft, struct probe_request *reques
 					  .bytes = bytes,
 					  .nr_readable = nr,
 					  .spared_from = next_address(draft, request)};
-	struct patch *patch = &draft->patches[draft->nr_patches];
+	struct patch *patch = next_patch(draft);
 
 	if (nr == 0)
 		return PATCH_UNLOADED;
@@ -311,8 +322,7 @@ static enum patch_outcome draw(struct draft *draft, struct probe_request *reques
  */
 static bool overlaps_last(const struct draft *draft, const struct probe_request *request)
 {
-	const struct patch *last =
-		draft->nr_patches ? &draft->patches[draft->nr_patches - 1] : NULL;
+	const struct patch *last = draft->patches.nr ? last_patch(draft) : NULL;
 
 	return last && request->address < last->address + last->nr_bytes;
 }
@@ -339,10 +349,10 @@ static bool counts_each_pass(const struct probe_request *request)
 /* A call that every entry reaches is counted by the entry probe, if that counts. */
 static void share_last(const struct draft *draft, struct probe_request *request)
 {
-	const struct patch *last = &draft->patches[draft->nr_patches - 1];
+	const struct patch *last = last_patch(draft);
 
-	request->counter = (uint32_t)draft->nr_patches - 1;
-	request->outcome = request->is_call && counts_each_pass(draft->drawn) &&
+	request->counter = (uint32_t)draft->patches.nr - 1;
+	request->outcome = request->is_call && counts_each_pass(draft->drawn_for) &&
 					   patch_always_calls(last, request->address)
 				   ? PATCH_OK
 				   : PATCH_BEHIND_ENTRY;
@@ -431,7 +441,7 @@ static void draw_part(struct draft *draft, uint32_t part)
 	for (size_t i = draft->first_of_part[part]; i < draft->first_of_part[part + 1]; i++) {
 		struct probe_request *request = &draft->requests[i];
 
-		counter.offset = (uint32_t)(draft->nr_patches * sizeof(uint64_t));
+		counter.offset = (uint32_t)(draft->patches.nr * sizeof(uint64_t));
 		counter.address = counters + counter.offset;
 		counter.pass = request->pass;
 		counter.gate = &request->code->gate;
@@ -442,16 +452,16 @@ static void draw_part(struct draft *draft, uint32_t part)
 			share_last(draft, request);
 			continue;
 		}
-		request->counter = (uint32_t)draft->nr_patches;
+		request->counter = (uint32_t)draft->patches.nr;
 		if (probe_is_of_word(request))
-			request->outcome =
-				draw_word(draft, request, &draft->patches[draft->nr_patches]);
+			request->outcome = draw_word(draft, request, next_patch(draft));
 		else
 			request->outcome = draw(draft, request, &area, &counter, &heap);
-		if (request->outcome != PATCH_OK)
-			continue;
-		draft->nr_patches++;
-		draft->drawn = request;
+		if (request->outcome == PATCH_OK &&
+		    !patch_table_add(&draft->patches, next_patch(draft)))
+			request->outcome = PATCH_NO_ROOM;
+		if (request->outcome == PATCH_OK)
+			draft->drawn_for = request;
 	}
 	draft->nr_code_bytes[part] = area.nr_bytes;
 }
@@ -507,13 +517,11 @@ static void refuse_incomplete(struct draft *draft)
 {
 	for (size_t i = 0; i < draft->nr_requests; i++) {
 		struct probe_request *request = &draft->requests[i];
-		struct patch *patch;
 
 		if (!request->heap || request->heap->kin != HEAP_KIN_OF_TABLE ||
 		    request->outcome != PATCH_OK || !lacks_function(draft, request->code->bias))
 			continue;
-		patch = &draft->patches[request->counter];
-		memcpy(patch->new, patch->old, patch->nr_bytes);
+		patch_table_void(&draft->patches, request->counter);
 		request->outcome = PATCH_INCOMPLETE;
 	}
 }
@@ -564,22 +572,21 @@ static int draw_all(struct draft *draft, enum copies copies, struct err *err)
 	plan->nr_patches = draft->nr_requests;
 	if (place_parts(draft, err) < 0)
 		return err->code;
-	draft->patches = xcalloc(draft->nr_requests, sizeof(*draft->patches));
 	for (uint32_t i = 0; i < plan->nr_parts; i++) {
 		draft->code[i] = xmalloc(plan->parts[i].code_bytes);
 		draw_part(draft, i);
 	}
-	heap_draft_finish(&draft->heap);
+	heap_draft_finish(&draft->heap, &draft->patches);
 	refuse_incomplete(draft);
-	if (!draft->nr_patches)
+	if (!draft->patches.nr)
 		return err_set(err, ERR_EMPTY, "nothing can be counted");
 	return draft->gate || draft->nr_spans ? check_gate(draft, err) : 0;
 }
 
 static bool has_patch_in_sled(const struct draft *draft)
 {
-	for (size_t i = 0; i < draft->nr_patches; i++) {
-		if (draft->patches[i].is_in_sled)
+	for (size_t i = 0; i < draft->patches.nr_shapes; i++) {
+		if (draft->patches.shapes[i].is_in_sled)
 			return true;
 	}
 	return false;
@@ -588,8 +595,8 @@ static bool has_patch_in_sled(const struct draft *draft)
 static int fill_region(struct installation *installation, const struct draft *draft,
 		       const struct heap_rules *rules, struct remote *remote, struct err *err)
 {
-	struct region_contents contents = {.patches = draft->patches,
-					   .nr_patches = draft->nr_patches,
+	const struct patch_table patches = patch_table_made(&draft->patches);
+	struct region_contents contents = {.patches = &patches,
 					   .owners_at = draft->owners_at,
 					   .is_kept = has_patch_in_sled(draft)};
 
@@ -628,10 +635,11 @@ static int fail_changed(const struct probe_access *access, struct err *err)
 /* Does the memory of the process have the code that the probes were drawn for? */
 static bool prepare(const struct draft *draft)
 {
+	const struct patch_table patches = patch_table_made(&draft->patches);
 	struct patched patched;
 	bool is_prepared;
 
-	patched_init(&patched, draft->patches, draft->nr_patches);
+	patched_init(&patched, &patches);
 	is_prepared = patched_prepare(&patched, draft->access->memory);
 	patched_release(&patched);
 	return is_prepared;
@@ -676,8 +684,7 @@ static int make_region(struct installation *installation, struct draft *draft, e
 		begin_heap(installation, draft, &rules);
 	installation->counters = draft->plan.counters;
 	installation->has_owners = draft->plan.counters.nr_own || rules.has_own_slots;
-	free(draft->patches); /* the region has them */
-	draft->patches = NULL;
+	patch_table_maker_release(&draft->patches); /* the region has them */
 	return 0;
 }
 
@@ -797,6 +804,7 @@ int installation_make(struct installation **installation, const struct probe_acc
 				.trusts_files = true};
 	for (int i = 0; i < MAKE_TRIES && status == ERR_LIMIT; i++) {
 		enum apply_outcome outcome;
+		struct patch_table patches;
 
 		own = (struct err)ERR_INIT;
 		status = make_region(made, draft, copies, cost, &own);
@@ -805,7 +813,8 @@ int installation_make(struct installation **installation, const struct probe_acc
 			copies = COPIES_SHARED;
 		if (status < 0)
 			continue;
-		patched_init(&made->patched, region_patches(&made->region), draft->nr_patches);
+		patches = region_patches(&made->region);
+		patched_init(&made->patched, &patches);
 		outcome = apply(made, access, cost, &own);
 		if (outcome == APPLIED)
 			break;
@@ -839,11 +848,11 @@ void installation_free(struct installation *installation)
 	free(installation);
 }
 
-const struct patch *installation_patches(const struct installation *installation, uint64_t inode,
-					 size_t nr)
+const struct patch_table *installation_patches(const struct installation *installation,
+					       uint64_t inode, size_t nr)
 {
-	return installation->region.inode == inode && installation->patched.nr == nr
-		       ? region_patches(&installation->region)
+	return installation->region.inode == inode && installation->patched.patches.nr == nr
+		       ? &installation->patched.patches
 		       : NULL;
 }
 
@@ -904,11 +913,12 @@ uint64_t installation_nr_missed(const struct installation *installation)
 bool installation_callee(const struct installation *installation, uint32_t counter,
 			 uint64_t *address, bool *is_word)
 {
-	const struct patch *patch = &region_patches(&installation->region)[counter];
+	struct patch patch;
 
-	*address = patch->callee;
-	*is_word = patch->callee_kind == PATCH_CALLEE_IN_WORD;
-	return *is_word || patch->callee_kind == PATCH_CALLEE_DIRECT;
+	patch_table_get(&installation->patched.patches, counter, &patch);
+	*address = patch.callee;
+	*is_word = patch.callee_kind == PATCH_CALLEE_IN_WORD;
+	return *is_word || patch.callee_kind == PATCH_CALLEE_DIRECT;
 }
 
 /*
@@ -926,24 +936,25 @@ static bool is_without_patches(const struct installation *installation, pid_t pi
 bool installation_is_loaded_anew(const struct installation *installation, uint32_t counter,
 				 pid_t pid, struct target_memory *memory)
 {
-	const struct patch *patch = &region_patches(&installation->region)[counter];
+	const struct patch_window patch =
+		patch_table_window(&installation->patched.patches, counter);
 	uint8_t bytes[PATCH_MAX_BYTES];
 
-	return target_memory_get(memory, patch->address, bytes, patch->nr_bytes) &&
-	       memcmp(bytes, patch->new, patch->nr_bytes) != 0 &&
-	       (!page_is_written(pid, patch->address) || is_without_patches(installation, pid));
+	return target_memory_get(memory, patch.address, bytes, patch.nr_bytes) &&
+	       memcmp(bytes, patch.new, patch.nr_bytes) != 0 &&
+	       (!page_is_written(pid, patch.address) || is_without_patches(installation, pid));
 }
 
 bool installation_is_in_sled(const struct installation *installation, uint32_t counter)
 {
-	return region_patches(&installation->region)[counter].is_in_sled;
+	return patch_table_shape(&installation->patched.patches, counter)->is_in_sled;
 }
 
 uint8_t *installation_look(struct installation *installation, pid_t pid,
 			   struct target_memory *memory)
 {
 	const struct patched *patched = &installation->patched;
-	uint8_t *states = xcalloc(patched->nr + 1, sizeof(*states));
+	uint8_t *states = xcalloc(patched->patches.nr + 1, sizeof(*states));
 	bool is_writable;
 
 	if (!patched_look(patched, pid, memory, states, &is_writable)) {
@@ -951,13 +962,13 @@ uint8_t *installation_look(struct installation *installation, pid_t pid,
 		return NULL;
 	}
 	if (is_without_patches(installation, pid)) {
-		for (size_t i = 0; i < patched->nr; i++)
+		for (size_t i = 0; i < patched->patches.nr; i++)
 			states[i] = states[i] == PATCHED_AS_BEFORE || states[i] == PATCHED_REPLACED
 					    ? PATCHED_GONE
 					    : states[i];
 	}
-	if (is_writable || memchr(states, PATCHED_OTHER, patched->nr) ||
-	    memchr(states, PATCHED_AS_BEFORE, patched->nr))
+	if (is_writable || memchr(states, PATCHED_OTHER, patched->patches.nr) ||
+	    memchr(states, PATCHED_AS_BEFORE, patched->patches.nr))
 		installation->is_kept = true;
 	/* This also reaches forked children, as each is examined in turn. */
 	if (installation->is_kept)

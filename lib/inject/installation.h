@@ -15,6 +15,7 @@ struct err;
 struct heap_options;
 struct heap_ring;
 struct patch_notes;
+struct patch_table;
 struct patch_slow;
 struct patch_span;
 struct probe_access;
@@ -51,8 +52,8 @@ int installation_make(struct installation **installation, const struct probe_acc
  * All its patches, if they are in the memory file with this inode, and are as many; or NULL. Valid
  * until it is freed.
  */
-const struct patch *installation_patches(const struct installation *installation, uint64_t inode,
-					 size_t nr);
+const struct patch_table *installation_patches(const struct installation *installation,
+					       uint64_t inode, size_t nr);
 /* Forget it here. The process keeps its probes, unless probes_remove() has removed them. */
 void installation_free(struct installation *installation);
 

@@ -9,7 +9,7 @@
 
 struct err;
 
-#define FILE_PIECES_MAX 24
+#define FILE_PIECES_MAX 32
 
 /*
  * A file in memory that a process has made for us (memfd_create(2)), taken over by its descriptor.

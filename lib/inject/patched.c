@@ -26,145 +26,186 @@
 
 static int compare_thunks(const void *a, const void *b, void *context)
 {
-	const struct patch *patches = context;
-	uint64_t left = patches[*(const uint32_t *)a].thunk;
-	uint64_t right = patches[*(const uint32_t *)b].thunk;
+	uint64_t left = patch_table_thunk(context, *(const uint32_t *)a);
+	uint64_t right = patch_table_thunk(context, *(const uint32_t *)b);
 
 	return left < right ? -1 : left > right;
 }
 
-void patched_init(struct patched *patched, const struct patch *patches, size_t nr)
+/* Nearly always thunks are in the order of what leads to them. */
+static void sort_thunks(struct patched *patched)
+{
+	size_t nr = patched->patches.nr;
+
+	patched->by_thunk = xcalloc(nr, sizeof(*patched->by_thunk));
+	for (size_t i = 0; i < nr; i++)
+		patched->by_thunk[i] = (uint32_t)i;
+	qsort_r(patched->by_thunk, nr, sizeof(*patched->by_thunk), compare_thunks,
+		&patched->patches);
+}
+
+void patched_init(struct patched *patched, const struct patch_table *patches)
 {
 	bool is_sorted = true;
+	uint64_t last = 0;
 
 	*patched = (struct patched){
-		.patches = patches, .nr = nr, .start = UINT64_MAX, .thunk_start = UINT64_MAX};
-	patched->by_thunk = xcalloc(nr ? nr : 1, sizeof(*patched->by_thunk));
-	for (size_t i = 0; i < nr; i++) {
-		const struct patch *patch = &patches[i];
+		.patches = *patches, .start = UINT64_MAX, .thunk_start = UINT64_MAX};
+	for (size_t i = 0; i < patches->nr; i++) {
+		const struct patch *shape = patch_table_shape(patches, i);
+		uint64_t address = patch_table_address(patches, i);
+		uint64_t thunk = patch_table_thunk(patches, i);
 
-		is_sorted &= !i || patches[i - 1].thunk <= patch->thunk;
-		patched->by_thunk[i] = (uint32_t)i;
-		if (patch->kind == PATCH_WORD)
+		is_sorted &= last <= thunk;
+		last = thunk;
+		if (shape->kind == PATCH_WORD)
 			continue; /* no thread is there, nor in a thunk of it */
-		patched->start = min_u64(patched->start, patch->address);
-		patched->end = max_u64(patched->end, patch->address + patch->nr_bytes + 1);
-		patched->thunk_start = min_u64(patched->thunk_start, patch->thunk);
-		if (patch->stub)
-			patched->thunk_start = min_u64(patched->thunk_start, patch->stub);
+		patched->start = min_u64(patched->start, address);
+		patched->end = max_u64(patched->end, address + shape->nr_bytes + 1);
+		patched->thunk_start = min_u64(patched->thunk_start, thunk);
+		if (shape->stub)
+			patched->thunk_start = min_u64(patched->thunk_start, shape->stub);
+		patched->thunk_end = max_u64(patched->thunk_end, thunk + shape->nr_thunk_bytes);
 		patched->thunk_end =
-			max_u64(patched->thunk_end, patch->thunk + patch->nr_thunk_bytes);
-		patched->thunk_end =
-			max_u64(patched->thunk_end, patch->stub + patch->nr_stub_bytes);
+			max_u64(patched->thunk_end, shape->stub + shape->nr_stub_bytes);
 	}
-	/* Nearly always thunks are in the order of what leads to them. */
-	if (is_sorted)
-		return;
-	qsort_r(patched->by_thunk, nr, sizeof(*patched->by_thunk), compare_thunks,
-		(void *)(uintptr_t)patches);
+	if (!is_sorted)
+		sort_thunks(patched);
 }
 
 void patched_release(struct patched *patched)
 {
 	free(patched->by_thunk);
-	*patched = (struct patched){.nr = 0};
+	*patched = (struct patched){.start = 0};
 }
 
-const struct patch *patched_before(const struct patched *patched, uint64_t address)
+size_t patched_nr_up_to(const struct patched *patched, uint64_t address)
 {
-	size_t low = 0, high = patched->nr;
+	size_t low = 0, high = patched->patches.nr;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (patched->patches[middle].address <= address)
+		if (patch_table_address(&patched->patches, middle) <= address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low ? &patched->patches[low - 1] : NULL;
+	return low;
 }
 
-static const struct patch *patch_of_thunk(const struct patched *patched, uint64_t pc)
+/* By the order of thunks. */
+static size_t index_by_thunk(const struct patched *patched, size_t at)
 {
-	size_t low = 0, high = patched->nr;
-	const struct patch *patch;
+	return patched->by_thunk ? patched->by_thunk[at] : at;
+}
+
+#define NO_PATCH SIZE_MAX
+
+/* The index of the patch whose thunk has this address; NO_PATCH: there is none. */
+static size_t find_thunk(const struct patched *patched, uint64_t pc)
+{
+	const struct patch_table *patches = &patched->patches;
+	size_t low = 0, high = patches->nr, found;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (patched->patches[patched->by_thunk[middle]].thunk <= pc)
+		if (patch_table_thunk(patches, index_by_thunk(patched, middle)) <= pc)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	if (!low)
-		return NULL;
-	patch = &patched->patches[patched->by_thunk[low - 1]];
-	return pc - patch->thunk < patch->nr_thunk_bytes ? patch : NULL;
+		return NO_PATCH;
+	found = index_by_thunk(patched, low - 1);
+	return pc - patch_table_thunk(patches, found) <
+			       patch_table_shape(patches, found)->nr_thunk_bytes
+		       ? found
+		       : NO_PATCH;
 }
 
 /*
  * The thunk that a thread is in; or on the way of which it is in the stub: then *pc becomes its
- * place in the thunk.
+ * place in the thunk. Returns the index of its patch, or NO_PATCH.
  */
-static const struct patch *patch_of_thread(const struct patched *patched, uint64_t *pc,
-					   uint64_t link, struct patch_saved *saved)
+static size_t find_thread(const struct patched *patched, uint64_t *pc, uint64_t link,
+			  struct patch *patch, struct patch_saved *saved)
 {
-	const struct patch *patch = patch_of_thunk(patched, *pc);
+	size_t found = find_thunk(patched, *pc);
+	bool is_in_stub = found == NO_PATCH;
 
 	*saved = (struct patch_saved){.nr_bytes = 0};
-	if (patch)
-		return patch;
-	patch = patch_of_thunk(patched, link);
-	if (!patch || !patch_is_in_stub(patch, *pc, link, saved))
-		return NULL;
+	if (is_in_stub)
+		found = find_thunk(patched, link);
+	if (found == NO_PATCH)
+		return NO_PATCH;
+	patch_table_get(&patched->patches, found, patch);
+	if (!is_in_stub)
+		return found;
+	if (!patch_is_in_stub(patch, *pc, link, saved))
+		return NO_PATCH;
 	*pc = link;
-	return patch;
+	return found;
 }
 
 static void move_in(void *owner, struct context *context)
 {
 	const struct patched *patched = owner;
-	const struct patch *patch = patched_before(patched, context->pc);
+	size_t nr = patched_nr_up_to(patched, context->pc);
+	struct patch patch;
 	uint64_t moved;
 
-	if (!patch || !patch_moved_pc(patch, context->pc, &moved) ||
-	    (context->pc == patch->address + patch->nr_bytes && !context->is_in_call))
+	if (!nr)
+		return;
+	patch_table_get(&patched->patches, nr - 1, &patch);
+	if (!patch_moved_pc(&patch, context->pc, &moved) ||
+	    (context->pc == patch.address + patch.nr_bytes && !context->is_in_call))
 		return;
 	context->pc = moved;
 	context->is_changed = true;
 }
 
-static bool is_word(const struct patch *patch)
+static bool is_word(const struct patched *patched, size_t index)
 {
-	return patch->kind == PATCH_WORD;
+	return patch_table_shape(&patched->patches, index)->kind == PATCH_WORD;
 }
 
-/*
- * The number of patches from `first` on that lie in one run, and the length of the run: all of
- * code, or all of data.
- */
-static size_t run_of(const struct patched *patched, size_t first, size_t *nr_bytes)
-{
-	uint64_t start = patched->patches[first].address;
-	size_t i = first;
+/* Some patches of one run, by their first one. */
+struct run {
+	const struct patched *patched;
+	size_t first, nr, nr_bytes;
+	uint64_t address;
+};
 
-	while (i < patched->nr &&
-	       is_word(&patched->patches[i]) == is_word(&patched->patches[first]) &&
-	       patched->patches[i].address / RUN_BYTES == start / RUN_BYTES) {
-		*nr_bytes = (size_t)(patched->patches[i].address + patched->patches[i].nr_bytes -
-				     start);
-		i++;
+static struct patch_window window_in(const struct run *run, size_t index)
+{
+	return patch_table_window(&run->patched->patches, run->first + index);
+}
+
+/* The patches from `first` on that lie in one run: all of code, or all of data. */
+static struct run run_from(const struct patched *patched, size_t first)
+{
+	const struct patch_table *patches = &patched->patches;
+	struct run run = {
+		.patched = patched, .first = first, .address = patch_table_address(patches, first)};
+
+	for (; first + run.nr < patches->nr; run.nr++) {
+		const struct patch_window next = window_in(&run, run.nr);
+
+		if ((next.kind == PATCH_WORD) != is_word(patched, first) ||
+		    next.address / RUN_BYTES != run.address / RUN_BYTES)
+			break;
+		run.nr_bytes = (size_t)(next.address + next.nr_bytes - run.address);
 	}
-	return i - first;
+	return run;
 }
 
 enum run_step { RUN_APPLY, RUN_UNDO };
 
 /* Is there a breakpoint of another tool between two patches? */
-static bool has_breakpoint_between(const struct patch *patch, const uint8_t *bytes,
-				   const struct patch *next)
+static bool has_breakpoint_between(const struct patch_window *patch, const uint8_t *bytes,
+				   const struct patch_window *next)
 {
 	uint64_t end = patch->address + patch->nr_bytes;
 
@@ -175,7 +216,7 @@ static bool has_breakpoint_between(const struct patch *patch, const uint8_t *byt
 	return false;
 }
 
-static bool is_changed(const struct patch *patch, const uint8_t *place, enum run_step step)
+static bool is_changed(const struct patch_window *patch, const uint8_t *place, enum run_step step)
 {
 	return memcmp(place, step == RUN_APPLY ? patch->new : patch->old, patch->nr_bytes) == 0;
 }
@@ -184,60 +225,61 @@ static bool is_changed(const struct patch *patch, const uint8_t *place, enum run
  * Writes a run, without such breakpoints: the kernel may remove a uprobe at this moment, and the
  * program would be killed at an int3 that came back. What is left as it is has other bytes.
  */
-static bool write_run(const struct patch *patches, size_t nr, const uint8_t *bytes,
-		      struct target_memory *memory, enum run_step step)
+static bool write_run(const struct run *run, const uint8_t *bytes, struct target_memory *memory,
+		      enum run_step step)
 {
+	uint64_t from = 0; /* of what is to be written; 0: nothing */
 	bool is_done = true;
 
-	for (size_t first = 0, i = 0; i < nr; i++) {
-		const uint8_t *place = bytes + (patches[i].address - patches->address);
-		uint64_t end = patches[i].address + patches[i].nr_bytes;
+	for (size_t i = 0; i < run->nr; i++) {
+		const struct patch_window patch = window_in(run, i);
+		const uint8_t *place = bytes + (patch.address - run->address);
+		struct patch_window next;
 
-		if (!is_changed(&patches[i], place, step)) {
-			first = i + 1;
+		if (!is_changed(&patch, place, step))
 			continue;
+		if (!from)
+			from = patch.address;
+		if (i + 1 < run->nr) {
+			next = window_in(run, i + 1);
+			if (is_changed(&next, bytes + (next.address - run->address), step) &&
+			    !has_breakpoint_between(&patch, place, &next))
+				continue;
 		}
-		if (i + 1 < nr &&
-		    is_changed(&patches[i + 1], bytes + (patches[i + 1].address - patches->address),
-			       step) &&
-		    !has_breakpoint_between(&patches[i], place, &patches[i + 1]))
-			continue;
-		is_done &=
-			target_memory_put_read(memory, patches[first].address,
-					       bytes + (patches[first].address - patches->address),
-					       end - patches[first].address);
-		first = i + 1;
+		is_done &= target_memory_put_read(memory, from, bytes + (from - run->address),
+						  patch.address + patch.nr_bytes - from);
+		from = 0;
 	}
 	return is_done;
 }
 
 /* The bytes of a run. Data may change by themselves, and are read right before they are written. */
-static bool read_run(struct patched_bytes *all, const struct patch *patches, size_t first,
-		     uint8_t *bytes, size_t nr_bytes, struct target_memory *memory)
+static bool read_run(struct patched_bytes *all, const struct run *run, uint8_t *bytes,
+		     struct target_memory *memory)
 {
 	const uint8_t *read;
 
-	if (is_word(&patches[first]))
-		return target_memory_get(memory, patches[first].address, bytes, nr_bytes);
-	read = patched_bytes_run(all, first, nr_bytes);
+	if (is_word(run->patched, run->first))
+		return target_memory_get(memory, run->address, bytes, run->nr_bytes);
+	read = patched_bytes_run(all, run->first, run->nr_bytes);
 	if (read)
-		memcpy(bytes, read, nr_bytes);
+		memcpy(bytes, read, run->nr_bytes);
 	return read;
 }
 
-static bool step_run(const struct patch *patches, size_t nr, uint8_t *bytes,
-		     struct target_memory *memory, enum run_step step)
+static bool step_run(const struct run *run, uint8_t *bytes, struct target_memory *memory,
+		     enum run_step step)
 {
-	for (size_t i = 0; i < nr; i++) {
-		const struct patch *patch = &patches[i];
-		uint8_t *place = bytes + (patch->address - patches->address);
+	for (size_t i = 0; i < run->nr; i++) {
+		const struct patch_window patch = window_in(run, i);
+		uint8_t *place = bytes + (patch.address - run->address);
 
 		if (step == RUN_APPLY)
-			memcpy(place, patch->new, patch->nr_bytes);
-		else if (memcmp(place, patch->new, patch->nr_bytes) == 0)
-			memcpy(place, patch->old, patch->nr_bytes);
+			memcpy(place, patch.new, patch.nr_bytes);
+		else if (memcmp(place, patch.new, patch.nr_bytes) == 0)
+			memcpy(place, patch.old, patch.nr_bytes);
 	}
-	return write_run(patches, nr, bytes, memory, step);
+	return write_run(run, bytes, memory, step);
 }
 
 /* Gives the process a page of its own there, unless the last call did. */
@@ -250,13 +292,15 @@ static bool touch(struct target_memory *memory, uint64_t address, const uint8_t 
 	return target_memory_put(memory, address, byte, 1);
 }
 
-static bool touch_patch(struct target_memory *memory, const struct patch *patch, uint64_t *touched)
+static bool touch_patch(struct target_memory *memory, const struct patch_window *patch,
+			uint64_t *touched)
 {
 	uint8_t last = (uint8_t)(patch->nr_bytes - 1);
 
 	/* Data may change while it is read, and has a page of its own already. */
-	return is_word(patch) || (touch(memory, patch->address, patch->old, touched) &&
-				  touch(memory, patch->address + last, patch->old + last, touched));
+	return patch->kind == PATCH_WORD ||
+	       (touch(memory, patch->address, patch->old, touched) &&
+		touch(memory, patch->address + last, patch->old + last, touched));
 }
 
 /*
@@ -265,17 +309,17 @@ static bool touch_patch(struct target_memory *memory, const struct patch *patch,
  */
 static bool has_old_bytes(const struct patched *patched, struct target_memory *memory, bool touches)
 {
-	struct patched_bytes *all = patched_bytes_new(patched->patches, patched->nr, memory);
+	struct patched_bytes *all = patched_bytes_new(&patched->patches, memory);
 	uint64_t touched = UINT64_MAX;
 	bool is_same = true;
 
-	for (size_t i = 0; is_same && i < patched->nr; i++) {
+	for (size_t i = 0; is_same && i < patched->patches.nr; i++) {
 		const uint8_t *bytes = patched_bytes_at(all, i);
-		const struct patch *patch = &patched->patches[i];
+		const struct patch_window patch = patch_table_window(&patched->patches, i);
 
-		is_same = bytes && memcmp(bytes, patch->old, patch->nr_bytes) == 0 &&
+		is_same = bytes && memcmp(bytes, patch.old, patch.nr_bytes) == 0 &&
 			  patched_bytes_lead_to(all, i) &&
-			  (!touches || touch_patch(memory, patch, &touched));
+			  (!touches || touch_patch(memory, &patch, &touched));
 	}
 	patched_bytes_free(all);
 	return is_same;
@@ -283,7 +327,7 @@ static bool has_old_bytes(const struct patched *patched, struct target_memory *m
 
 bool patched_prepare(const struct patched *patched, struct target_memory *memory)
 {
-	return has_old_bytes(patched, memory, true);
+	return has_old_bytes(patched, memory);
 }
 
 struct undoing {
@@ -322,13 +366,13 @@ static void move_out(void *owner, struct context *context)
 	struct undoing *undoing = owner;
 	uint64_t pc = context->pc, original;
 	struct patch_saved saved;
-	const struct patch *patch =
-		patch_of_thread(undoing->patched, &pc, context->pushed[0], &saved);
+	struct patch patch;
+	size_t found = find_thread(undoing->patched, &pc, context->pushed[0], &patch, &saved);
 	enum patch_place place;
 
-	if (!patch || undoing->states[patch - undoing->patched->patches] == PATCHED_OTHER)
+	if (found == NO_PATCH || undoing->states[found] == PATCHED_OTHER)
 		return;
-	place = patch_original_pc(patch, pc, &original);
+	place = patch_original_pc(&patch, pc, &original);
 	if (place == PATCH_ELSEWHERE)
 		return;
 	if (place == PATCH_AT_CALL || place == PATCH_NOTING) {
@@ -336,7 +380,7 @@ static void move_out(void *owner, struct context *context)
 		return;
 	}
 	if (!leave_stub(undoing, context, &saved) ||
-	    !pop(undoing, context, patch_nr_pushed(patch, pc)))
+	    !pop(undoing, context, patch_nr_pushed(&patch, pc)))
 		return;
 	context->pc = original;
 	context->is_changed =
@@ -353,27 +397,26 @@ static bool write_all(const struct patched *patched, struct stopped *stopped,
 		      struct target_memory *memory, enum run_step step,
 		      const struct context_search *search)
 {
-	struct patched_bytes *all = patched_bytes_new(patched->patches, patched->nr, memory);
+	struct patched_bytes *all = patched_bytes_new(&patched->patches, memory);
 	uint8_t bytes[RUN_BYTES + PATCH_MAX_BYTES];
 	bool is_done = true;
-	size_t nr;
+	struct run run;
 
-	for (size_t i = 0; i < patched->nr; i += nr) {
-		size_t nr_bytes = 0;
+	for (size_t i = 0; i < patched->patches.nr; i += run.nr) {
 		bool is_read, has_woken;
 
-		nr = run_of(patched, i, &nr_bytes);
-		assert(nr_bytes <= sizeof(bytes));
-		is_read = read_run(all, patched->patches, i, bytes, nr_bytes, memory);
+		run = run_from(patched, i);
+		assert(run.nr_bytes <= sizeof(bytes));
+		is_read = read_run(all, &run, bytes, memory);
 		has_woken = stopped_hold(stopped);
 		if (has_woken) {
 			contexts_for_each(stopped, memory, search);
 			stopped_write_back(stopped);
 			patched_bytes_forget(all);
 		}
-		if (has_woken || is_word(&patched->patches[i]))
-			is_read = read_run(all, patched->patches, i, bytes, nr_bytes, memory);
-		is_done &= is_read && step_run(&patched->patches[i], nr, bytes, memory, step);
+		if (has_woken || is_word(patched, i))
+			is_read = read_run(all, &run, bytes, memory);
+		is_done &= is_read && step_run(&run, bytes, memory, step);
 	}
 	patched_bytes_free(all);
 	return is_done;
@@ -411,7 +454,7 @@ bool patched_undo(const struct patched *patched, struct stopped *stopped,
 static void take_back(const struct patched *patched, struct stopped *stopped,
 		      struct target_memory *memory)
 {
-	cleanup_free uint8_t *states = xcalloc(patched->nr + 1, sizeof(*states));
+	cleanup_free uint8_t *states = xcalloc(patched->patches.nr + 1, sizeof(*states));
 
 	patched_undo(patched, stopped, memory, states);
 }
@@ -442,18 +485,19 @@ bool patched_apply(const struct patched *patched, struct stopped *stopped,
 bool patched_original_pc(const struct patched *patched, pid_t pid, uint64_t pc, uint64_t link,
 			 uint64_t *original, unsigned int *pushed_bytes)
 {
-	const struct patch *patch;
+	struct patch patch;
 	struct patch_saved saved;
 	enum patch_place place;
 
 	*pushed_bytes = 0;
 	if (pc < patched->thunk_start || pc >= patched->thunk_end)
 		return false;
-	patch = patch_of_thread(patched, &pc, link, &saved);
-	place = patch ? patch_original_pc(patch, pc, original) : PATCH_ELSEWHERE;
+	if (find_thread(patched, &pc, link, &patch, &saved) == NO_PATCH)
+		return false;
+	place = patch_original_pc(&patch, pc, original);
 	if (place == PATCH_ELSEWHERE)
 		return false;
-	*pushed_bytes = (unsigned int)sizeof(uint64_t) * patch_nr_pushed(patch, pc);
+	*pushed_bytes = (unsigned int)sizeof(uint64_t) * patch_nr_pushed(&patch, pc);
 	if (place == PATCH_AT_CALL)
 		*pushed_bytes = sizeof(uint64_t);
 	*pushed_bytes += saved.nr_bytes + (unsigned int)sizeof(uint64_t) * saved.nr_words;

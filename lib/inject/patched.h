@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "patch/patch.h"
+#include "patch/patch_table.h"
 
 struct target_memory;
 struct stopped;
@@ -25,18 +25,17 @@ enum patched_state {
 
 /* The patches of a process, found by address or by thunk. Immutable: any thread may use it. */
 struct patched {
-	const struct patch *patches; /* borrowed; region_patches_are_sound() */
-	uint32_t *by_thunk;	     /* owned */
-	size_t nr;
+	struct patch_table patches;	 /* borrowed; patch_table_is_sound() */
+	uint32_t *by_thunk;		 /* owned; NULL: thunks are in the order of patches */
 	uint64_t start, end;		 /* of all windows */
 	uint64_t thunk_start, thunk_end; /* of all thunks, and their stubs */
 };
 
-void patched_init(struct patched *patched, const struct patch *patches, size_t nr);
+void patched_init(struct patched *patched, const struct patch_table *patches);
 void patched_release(struct patched *patched);
 
-/* The last patch at or before an address, or NULL. */
-const struct patch *patched_before(const struct patched *patched, uint64_t address);
+/* The number of patches up to this address. */
+size_t patched_nr_up_to(const struct patched *patched, uint64_t address);
 
 /*
  * In a process that may run: give it pages of its own where patches will be, so that none is copied

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct patch;
+struct patch_table;
 struct target_memory;
 
 /*
@@ -16,7 +16,7 @@ struct target_memory;
 struct patched_bytes;
 
 /* Borrows all; the patches are by address. */
-struct patched_bytes *patched_bytes_new(const struct patch *patches, size_t nr,
+struct patched_bytes *patched_bytes_new(const struct patch_table *patches,
 					struct target_memory *memory);
 void patched_bytes_free(struct patched_bytes *bytes);
 

@@ -47,7 +47,7 @@ static bool is_of_region(const struct proc_map *map)
 }
 
 /* Does a jump or call lead to a thunk? It is of a later patch in the same place then. */
-static bool leads_to_region(struct looking *looking, const struct patch *patch,
+static bool leads_to_region(struct looking *looking, const struct patch_window *patch,
 			    const uint8_t *bytes)
 {
 	size_t at = patch->kind == PATCH_CALL_GOT ? patch->nr_bytes - JUMP_BYTES : 0;
@@ -66,7 +66,7 @@ static bool leads_to_region(struct looking *looking, const struct patch *patch,
 	return false;
 }
 
-static enum patched_state state_of(struct looking *looking, const struct patch *patch,
+static enum patched_state state_of(struct looking *looking, const struct patch_window *patch,
 				   const uint8_t *bytes, bool is_reached)
 {
 
@@ -86,12 +86,16 @@ static enum patched_state state_of(struct looking *looking, const struct patch *
 
 static bool has_patch_in(const struct patched *patched, uint64_t start, uint64_t end)
 {
-	const struct patch *last = patched_before(patched, end - 1);
+	size_t nr = patched_nr_up_to(patched, end - 1);
+	struct patch_window last;
 
 	/* Pointers are in data, which is writable. */
-	while (last && last->kind == PATCH_WORD && last->address > start && last > patched->patches)
-		last--;
-	return last && last->kind != PATCH_WORD && last->address + last->nr_bytes > start;
+	for (; nr; nr--) {
+		last = patch_table_window(&patched->patches, nr - 1);
+		if (last.kind != PATCH_WORD || last.address <= start)
+			return last.kind != PATCH_WORD && last.address + last.nr_bytes > start;
+	}
+	return false;
 }
 
 static bool is_writable_somewhere(const struct patched *patched, struct buf *maps)
@@ -115,11 +119,12 @@ bool patched_look(const struct patched *patched, pid_t pid, struct target_memory
 
 	if (is_read) {
 		*is_writable = is_writable_somewhere(patched, &looking.maps);
-		bytes = patched_bytes_new(patched->patches, patched->nr, memory);
-		for (size_t i = 0; i < patched->nr; i++) {
+		bytes = patched_bytes_new(&patched->patches, memory);
+		for (size_t i = 0; i < patched->patches.nr; i++) {
+			const struct patch_window patch = patch_table_window(&patched->patches, i);
 			const uint8_t *at = patched_bytes_at(bytes, i);
 
-			states[i] = (uint8_t)state_of(&looking, &patched->patches[i], at,
+			states[i] = (uint8_t)state_of(&looking, &patch, at,
 						      at && patched_bytes_lead_to(bytes, i));
 		}
 		patched_bytes_free(bytes);

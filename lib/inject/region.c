@@ -90,7 +90,7 @@ void region_plan_data(struct region_plan *plan)
 
 	plan->patches_offset = page_align(sizeof(struct region_header));
 	plan->head_bytes =
-		page_align(plan->patches_offset + plan->nr_patches * sizeof(struct patch));
+		page_align(plan->patches_offset + patch_table_max_size(plan->nr_patches));
 	plan->data_bytes = page_align(notes_offset(&plan->counters) +
 				      plan->counters.has_notes * sizeof(struct patch_notes));
 	plan->heap_offset = 0;
@@ -216,7 +216,9 @@ static void fill_header(struct region_header *header, const struct region_plan *
 		.owner = *owner,
 		.is_kept = contents->is_kept,
 		.nr_parts = plan->nr_parts,
-		.nr_patches = contents->nr_patches,
+		.nr_patches = contents->patches->nr,
+		.nr_shapes = contents->patches->nr_shapes,
+		.nr_patch_bytes = contents->patches->nr_bytes,
 		.patches_offset = plan->patches_offset,
 		.head_bytes = plan->head_bytes,
 		.data_bytes = plan->data_bytes,
@@ -549,6 +551,17 @@ static int make_data(struct making *making, struct err *err)
 	return 0;
 }
 
+/* As patch_table_over() has it. */
+static void add_patches(struct file_pieces *pieces, uint64_t offset,
+			const struct patch_table *patches)
+{
+	file_pieces_add(pieces, offset, patches->rows, patch_table_size(patches->nr, 0, 0));
+	file_pieces_add(pieces, offset + patch_table_size(patches->nr, 0, 0), patches->shapes,
+			patch_table_size(0, patches->nr_shapes, 0));
+	file_pieces_add(pieces, offset + patch_table_size(patches->nr, patches->nr_shapes, 0),
+			patches->bytes, patches->nr_bytes);
+}
+
 static int make_rest(struct making *making, struct err *err)
 {
 	const struct region_plan *plan = making->plan;
@@ -561,9 +574,8 @@ static int make_rest(struct making *making, struct err *err)
 	void *head;
 
 	file_pieces_add(&pieces, 0, &making->region->header, sizeof(making->region->header));
-	file_pieces_add(&pieces, plan->patches_offset, contents->patches,
-			contents->nr_patches * sizeof(*contents->patches));
-	file_pieces_add(&pieces, plan->head_bytes, NULL, 0);
+	add_patches(&pieces, plan->patches_offset, contents->patches);
+	file_pieces_add(&pieces, page_align(pieces.nr_bytes), NULL, 0);
 	file_pieces_leave(&pieces, plan->parts[0].file_offset);
 	for (uint32_t i = 0; i < plan->nr_parts; i++)
 		file_pieces_add(&pieces, plan->parts[i].file_offset, contents->code[i],
@@ -676,9 +688,12 @@ void region_keep(const struct region *region, struct target_memory *memory)
 		region_note_kept(region->header.parts[i].address, memory);
 }
 
-const struct patch *region_patches(const struct region *region)
+struct patch_table region_patches(const struct region *region)
 {
-	return (const void *)(region->head + region->header.patches_offset);
+	const struct region_header *header = &region->header;
+
+	return patch_table_over(region->head + header->patches_offset, header->nr_patches,
+				header->nr_shapes, header->nr_patch_bytes);
 }
 
 struct heap_shared *region_heap(const struct region *region)
@@ -896,31 +911,23 @@ static bool has_sound_heap(const struct region_header *header)
 	       (header->private_bytes == sizeof(struct heap_private) || !header->private_bytes);
 }
 
+/* Each number is bounded by itself, so that sums and products do not wrap. */
+static bool has_sound_sizes(const struct region_header *header)
+{
+	uint64_t nr_bytes = header->head_bytes - header->patches_offset;
+
+	return header->nr_patches <= nr_bytes / sizeof(struct patch_row) &&
+	       header->nr_shapes <= PATCH_SHAPES_MAX && header->nr_patch_bytes <= nr_bytes &&
+	       patch_table_size(header->nr_patches, header->nr_shapes, header->nr_patch_bytes) <=
+		       nr_bytes;
+}
+
 bool region_is_sound(const struct region_header *header)
 {
 	return header->nr_parts && header->nr_parts <= REGION_PARTS_MAX &&
 	       (header->owners_bytes == PATCH_OWNERS_BYTES || !header->owners_bytes) &&
 	       header->data_bytes <= DATA_BYTES_MAX && header->head_bytes <= DATA_BYTES_MAX &&
 	       header->patches_offset >= sizeof(*header) &&
-	       header->patches_offset <= header->head_bytes &&
-	       header->nr_patches <=
-		       (header->head_bytes - header->patches_offset) / sizeof(struct patch) &&
+	       header->patches_offset <= header->head_bytes && has_sound_sizes(header) &&
 	       has_sound_heap(header);
-}
-
-bool region_patches_are_sound(const struct patch *patches, size_t nr)
-{
-	uint64_t end = 0; /* of the patch before */
-
-	for (size_t i = 0; i < nr; i++) {
-		const struct patch *patch = &patches[i];
-
-		if (patch->address < end || !patch->nr_bytes || patch->nr_bytes > PATCH_MAX_BYTES ||
-		    patch->address > UINT64_MAX - PATCH_MAX_BYTES ||
-		    patch->nr_before > PATCH_MAX_BEFORE || patch->address < patch->nr_before ||
-		    patch->nr_steps > PATCH_MAX_STEPS)
-			return false;
-		end = patch->address + patch->nr_bytes;
-	}
-	return true;
 }

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "patch/patch.h"
+#include "patch/patch_table.h"
 
 struct target_memory;
 struct err;
@@ -61,7 +61,8 @@ struct region_header {
 	 */
 	uint64_t is_kept;
 	uint64_t nr_parts;
-	uint64_t nr_patches, patches_offset;
+	/* of struct patch_table, whose parts follow each other */
+	uint64_t nr_patches, nr_shapes, nr_patch_bytes, patches_offset;
 	uint64_t head_bytes;		 /* of header and patches, a multiple of the page */
 	uint64_t data_inode, data_bytes; /* a multiple of the page; begins with the counters */
 	uint64_t gate_bytes;		 /* of the gate's table; 0: there is none */
@@ -75,7 +76,7 @@ struct region_header {
 	struct region_part parts[REGION_PARTS_MAX];
 };
 
-#define REGION_MAGIC "profcPG"
+#define REGION_MAGIC "profcPH"
 
 /* The memory in profc. */
 struct region {
@@ -122,7 +123,7 @@ bool region_read_name(const char *name, struct region_owner *owner);
 
 /* A region's sizes and addresses. */
 struct region_plan {
-	uint64_t nr_patches;
+	uint64_t nr_patches; /* at most */
 	struct region_counters counters;
 	uint32_t nr_parts;
 	struct region_part parts[REGION_PARTS_MAX];
@@ -158,8 +159,7 @@ uint64_t region_plan_bytes(const struct region_plan *plan, uint32_t part, bool i
 
 /* The contents of the sealed file. Borrowed for the call. */
 struct region_contents {
-	const struct patch *patches; /* for removal, also by a later profc */
-	size_t nr_patches;
+	const struct patch_table *patches; /* for removal, also by a later profc */
 	size_t nr_code_bytes[REGION_PARTS_MAX];
 	uint8_t *code[REGION_PARTS_MAX]; /* region_make() adds the private address, */
 	size_t owners_at; /* and here that of the table of owners, if copies have some */
@@ -179,8 +179,8 @@ void region_close(struct region *region); /* here only */
 void region_keep(const struct region *region, struct target_memory *memory);
 /* Set is_kept of the header at an address. False: the memory is gone. */
 bool region_note_kept(uint64_t address, struct target_memory *memory);
-/* By number, up to region_close(). */
-const struct patch *region_patches(const struct region *region);
+/* Valid up to region_close(). */
+struct patch_table region_patches(const struct region *region);
 /* NULL: the region has none. */
 struct heap_shared *region_heap(const struct region *region);
 uint64_t region_counter(const struct region *region, const struct region_counters *counters,
@@ -223,6 +223,5 @@ bool region_is_among(const struct region_header *header, uint64_t address,
 		     const struct stopped *stopped);
 /* The same of a region of ours, by its file. */
 bool region_is_of(const struct region *region, const struct stopped *stopped);
-bool region_patches_are_sound(const struct patch *patches, size_t nr);
 
 #endif

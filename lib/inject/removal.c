@@ -299,10 +299,10 @@ static void look_at(const struct probe_access *access, const struct patched *pat
 {
 	bool is_writable = false;
 
-	memset(states, PATCHED_OURS, patched->nr);
+	memset(states, PATCHED_OURS, patched->patches.nr);
 	patched_look(patched, access->pid, access->memory, states, &is_writable);
-	header->is_kept |=
-		is_writable || (patched->nr && memchr(states, PATCHED_OTHER, patched->nr));
+	header->is_kept |= is_writable || (patched->patches.nr &&
+					   memchr(states, PATCHED_OTHER, patched->patches.nr));
 }
 
 /* The code that threads must leave. */
@@ -344,7 +344,7 @@ static int undo(const struct probe_access *access, uint64_t address, struct regi
 		const struct patched *patched, struct probe_cost *cost, struct err *err)
 {
 	const struct region_header found = *header;
-	cleanup_free uint8_t *states = xcalloc(patched->nr + 1, sizeof(*states));
+	cleanup_free uint8_t *states = xcalloc(patched->patches.nr + 1, sizeof(*states));
 	struct leaving leaving = {access, header, patched, states};
 	uint64_t end_ns = clock_monotonic_ns() + UNDO_PATIENCES * access->patience_ns;
 	uint64_t pause_ns = UNDO_PAUSE_NS;
@@ -381,26 +381,22 @@ static int fail_damaged(const struct probe_access *access, struct err *err)
 		       (int)access->pid);
 }
 
-/* *patches is owned by the caller. */
+/* The table is in *read, which the caller frees. */
 static int read_patches(const struct probe_access *access, uint64_t address,
-			const struct region_header *header, struct patch **patches, struct err *err)
+			const struct region_header *header, struct patch_table *patches,
+			void **read, struct err *err)
 {
-	size_t nr_bytes = header->nr_patches * sizeof(**patches);
-	struct patch *read;
-	int status = 0;
+	size_t nr_bytes =
+		patch_table_size(header->nr_patches, header->nr_shapes, header->nr_patch_bytes);
 
-	read = alloc_bounded(header->nr_patches + 1, sizeof(*read), PATCHES_MAX + 1);
-	if (!read)
+	*read = alloc_bounded(nr_bytes + 1, 1, patch_table_max_size(PATCHES_MAX));
+	if (!*read)
 		return err_set(err, ERR_NOMEM, "cannot allocate %zu bytes", nr_bytes);
-	if (!target_memory_get(access->memory, address + header->patches_offset, read, nr_bytes))
-		status = err_set(err, ERR_GONE, "process %d has ended", (int)access->pid);
-	else if (!region_patches_are_sound(read, header->nr_patches))
-		status = fail_damaged(access, err);
-	if (status < 0)
-		free(read);
-	else
-		*patches = read;
-	return status;
+	if (!target_memory_get(access->memory, address + header->patches_offset, *read, nr_bytes))
+		return err_set(err, ERR_GONE, "process %d has ended", (int)access->pid);
+	*patches = patch_table_over(*read, header->nr_patches, header->nr_shapes,
+				    header->nr_patch_bytes);
+	return patch_table_is_sound(patches) ? 0 : fail_damaged(access, err);
 }
 
 /* A removal that is under way. */
@@ -418,8 +414,9 @@ static int remove_region(const struct removal *removal, const struct found_regio
 	const struct probe_access *access = removal->access;
 	struct region_header header;
 	struct patched patched;
-	const struct patch *patches = NULL;
-	cleanup_free struct patch *read = NULL;
+	const struct patch_table *known = NULL;
+	struct patch_table patches;
+	cleanup_free void *read = NULL;
 	enum probes_found of = whose(&region->owner);
 	int status;
 
@@ -431,13 +428,12 @@ static int remove_region(const struct removal *removal, const struct found_regio
 	if (!region_is_sound(&header))
 		return fail_damaged(access, err);
 	if (removal->known && of == PROBES_OURS)
-		patches = removal->known->find(removal->known->context, region->inode,
-					       header.nr_patches);
-	status = patches ? 0 : read_patches(access, region->address, &header, &read, err);
+		known = removal->known->find(removal->known->context, region->inode,
+					     header.nr_patches);
+	status = known ? 0 : read_patches(access, region->address, &header, &patches, &read, err);
 	if (status < 0)
 		return status;
-	patches = patches ? patches : read;
-	patched_init(&patched, patches, header.nr_patches);
+	patched_init(&patched, known ? known : &patches);
 	status = undo(access, region->address, &header, &patched, removal->cost, err);
 	if (status == 0 && header.is_kept)
 		*removal->is_kept |= region_note_kept(region->address, access->memory);

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 struct err;
-struct patch;
+struct patch_table;
 struct probe_access;
 struct probe_cost;
 struct region_header;
@@ -34,7 +34,7 @@ struct removal_patches {
 	/* The patches in the memory file with this inode, which are as many; NULL: not known.
 	 * Borrowed.
 	 */
-	const struct patch *(*find)(void *context, uint64_t inode, size_t nr);
+	const struct patch_table *(*find)(void *context, uint64_t inode, size_t nr);
 	void *context;
 };
 

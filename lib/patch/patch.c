@@ -59,12 +59,12 @@ void patch_word(struct patch *patch, uint64_t address, uint64_t old, uint64_t ne
 	memcpy(patch->new, &new, sizeof(new));
 }
 
-bool patch_is_reached(const struct patch *patch, const uint8_t *before)
+bool patch_is_reached(const uint8_t *before, size_t nr_before, const uint8_t *there)
 {
-	if (!patch->nr_before)
+	if (!nr_before)
 		return true;
-	return (before[0] == patch->before[0] || patch_is_breakpoint(before[0])) &&
-	       memcmp(before + 1, patch->before + 1, patch->nr_before - 1u) == 0;
+	return (there[0] == before[0] || patch_is_breakpoint(there[0])) &&
+	       memcmp(there + 1, before + 1, nr_before - 1) == 0;
 }
 
 unsigned int patch_nr_pushed(const struct patch *patch, uint64_t pc)

@@ -272,7 +272,7 @@ bool patch_is_breakpoint(uint8_t byte);
  * Is the instruction in front of the patch, of nr_before bytes, as it was, but for a breakpoint?
  * Else the program has changed the entry, and calls may not come to the probe.
  */
-bool patch_is_reached(const struct patch *patch, const uint8_t *before);
+bool patch_is_reached(const uint8_t *before, size_t nr_before, const uint8_t *there);
 
 /* Replace the pointer at `address`. */
 void patch_word(struct patch *patch, uint64_t address, uint64_t old, uint64_t new);

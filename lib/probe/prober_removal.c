@@ -63,7 +63,7 @@ struct removal_of_one {
 };
 
 /* A child that was forked has those of its parent. */
-static const struct patch *find_patches(void *context, uint64_t inode, size_t nr)
+static const struct patch_table *find_patches(void *context, uint64_t inode, size_t nr)
 {
 	const struct prober *prober = context;
 
@@ -72,7 +72,7 @@ static const struct patch *find_patches(void *context, uint64_t inode, size_t nr
 
 		for (size_t k = 0; k < process->nr_probed; k++) {
 			const struct installation *installation = process->probed[k].installation;
-			const struct patch *found =
+			const struct patch_table *found =
 				installation ? installation_patches(installation, inode, nr) : NULL;
 
 			if (found)

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #include "inject/region.h"
-#include "patch/patch.h"
+#include "patch/patch_table.h"
 #include "self_measure.h"
 
 #define PAGE_BYTES 4096
@@ -37,7 +37,9 @@ static uint64_t start_of(int pid)
 static void *make_region(const char *name)
 {
 	struct region_header *header;
+	struct patch_row *row;
 	struct patch *patch;
+	uint8_t *bytes;
 	uint8_t *code =
 		mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int fd = memfd_create(name, MFD_CLOEXEC);
@@ -46,13 +48,16 @@ static void *make_region(const char *name)
 		exit(1);
 	header = mmap(NULL, 2 * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
 	memcpy(header->magic, REGION_MAGIC, sizeof(header->magic));
-	header->nr_parts = header->nr_patches = 1;
+	header->nr_parts = header->nr_patches = header->nr_shapes = 1;
+	header->nr_patch_bytes = 10;
 	header->patches_offset = PAGE_BYTES;
 	header->head_bytes = 2 * PAGE_BYTES;
-	patch = (struct patch *)((uint8_t *)header + PAGE_BYTES);
+	row = (struct patch_row *)((uint8_t *)header + PAGE_BYTES);
+	patch = (struct patch *)(row + 1);
+	bytes = (uint8_t *)(patch + 1);
 	memset(code, 0x90, PAGE_BYTES);
 	memcpy(code, "\xb8\x22\0\0\0\x0f\x05\xeb\xf7", 9); /* pause(2), again and again */
-	memset(patch->new, 0x90, PATCH_MAX_BYTES);
+	memset(bytes + 5, 0x90, 5);			   /* the new ones */
 	patch->address = (uintptr_t)code + PAGE_BYTES / 2;
 	patch->nr_bytes = 5;
 	patch->thunk = (uintptr_t)code;

@@ -207,8 +207,8 @@ static void spoil_by_forging(const struct range *data)
 	for (int i = 0; i < 200; i++) {
 		uint64_t at = head & (nr_ring - 1);
 		struct forged record = forged(head);
-		uint64_t nr_bytes = heap_record_bytes(
-			record.header.kind, record.caller.nr_stack_bytes & 0x3fff0);
+		uint64_t nr_bytes = heap_record_bytes(record.header.kind,
+						      record.caller.nr_stack_bytes & 0x3fff0);
 
 		if (nr_ring - at < sizeof(record) || !put(ring + at, &record, sizeof(record)))
 			return;
@@ -305,7 +305,10 @@ static void leave(const char *path)
 {
 	const size_t nr_data = 1 << 20;
 	struct region_header header = {.nr_parts = 1, .head_bytes = nr_data, .data_bytes = 4096};
-	struct patch patch = {.nr_bytes = 5, .nr_steps = 1, .thunk = 0x9000};
+	const struct patch_row rows[] = {{.bytes_at = 0}, {.bytes_at = 10, .shape = 1}};
+	struct patch shapes[2] = {{.nr_bytes = 5, .nr_steps = 1, .thunk = 0x9000},
+				  {.nr_bytes = 5, .nr_steps = 1}};
+	uint8_t bytes[20] = "spoil";
 	struct stat namespace;
 	char name[128];
 	int fd, file = open(path, O_RDONLY);
@@ -320,18 +323,19 @@ static void leave(const char *path)
 	data = mmap(NULL, nr_data, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
 	memcpy(header.magic, REGION_MAGIC, sizeof(header.magic));
 	header.patches_offset = 4096;
-	header.nr_patches = 2;
+	header.nr_patches = header.nr_shapes = 2;
+	header.nr_patch_bytes = sizeof(bytes);
 	header.parts[0] = (struct region_part){.address = UINT64_MAX - 4095, .code_bytes = -1ull};
-	patch.address = (uint64_t)(uintptr_t)there;
-	memcpy(patch.new, there, patch.nr_bytes);
-	memcpy(patch.old, "spoil", patch.nr_bytes);
-	memcpy(data + header.patches_offset, &patch, sizeof(patch));
-	patch.address = UINT64_MAX - 4096;
-	patch.thunk = UINT64_MAX;
-	patch.nr_thunk_bytes = UINT16_MAX;
-	memset(patch.steps, 0xff, sizeof(patch.steps));
-	memset(patch.pushed_to, 0xff, sizeof(patch.pushed_to));
-	memcpy(data + header.patches_offset + sizeof(patch), &patch, sizeof(patch));
+	shapes[0].address = (uint64_t)(uintptr_t)there;
+	memcpy(bytes + 5, there, 5);
+	shapes[1].address = UINT64_MAX - 4096;
+	shapes[1].thunk = UINT64_MAX;
+	shapes[1].nr_thunk_bytes = UINT16_MAX;
+	memset(shapes[1].steps, 0xff, sizeof(shapes[1].steps));
+	memset(shapes[1].pushed_to, 0xff, sizeof(shapes[1].pushed_to));
+	memcpy(data + header.patches_offset, rows, sizeof(rows));
+	memcpy(data + header.patches_offset + sizeof(rows), shapes, sizeof(shapes));
+	memcpy(data + header.patches_offset + sizeof(rows) + sizeof(shapes), bytes, sizeof(bytes));
 	memcpy(data, &header, sizeof(header));
 	++*spoilt;
 }

@@ -20,9 +20,22 @@ struct fixture {
 	uint8_t *pages;
 	struct target_memory *memory;
 	struct patch patches[3];
+	struct patch_table_maker maker;
 	struct patched patched;
 	struct stopped stopped; /* without threads */
 };
+
+static void init(struct patched *patched, struct patch_table_maker *maker,
+		 const struct patch *patches, size_t nr)
+{
+	struct patch_table table;
+
+	*maker = (struct patch_table_maker){.nr = 0};
+	for (size_t i = 0; i < nr; i++)
+		assert_true(patch_table_add(maker, &patches[i]));
+	table = patch_table_made(maker);
+	patched_init(patched, &table);
+}
 
 static int set_up(void **state)
 {
@@ -44,7 +57,7 @@ static int set_up(void **state)
 		patch->thunk = 4096 + 64 * i;
 		patch->nr_thunk_bytes = 32;
 	}
-	patched_init(&fixture.patched, fixture.patches, 3);
+	init(&fixture.patched, &fixture.maker, fixture.patches, 3);
 	*state = &fixture;
 	return 0;
 }
@@ -54,6 +67,7 @@ static int tear_down(void **state)
 	struct fixture *fixture = *state;
 
 	patched_release(&fixture->patched);
+	patch_table_maker_release(&fixture->maker);
 	munmap(fixture->pages, PAGES_BYTES);
 	target_memory_close(fixture->memory);
 	return 0;
@@ -77,11 +91,12 @@ TEST_WITH(struct fixture *fixture, patched, a_pointer_is_taken_back_only_if_it_i
 	uint64_t *word = (uint64_t *)(void *)(fixture->pages + 128);
 	struct patch patches[] = {fixture->patches[0], {.nr_bytes = 0}, fixture->patches[1]};
 	uint8_t states[3];
+	struct patch_table_maker maker;
 	struct patched patched;
 	bool is_writable;
 
 	patch_word(&patches[1], (uint64_t)(uintptr_t)word, old, new);
-	patched_init(&patched, patches, 3);
+	init(&patched, &maker, patches, 3);
 	assert_int_equal(patched.thunk_start, patches[0].thunk);
 	assert_int_equal(patched.start, patches[0].address);
 	/* Not the pointer that is to be replaced: nothing is done. */
@@ -103,11 +118,13 @@ TEST_WITH(struct fixture *fixture, patched, a_pointer_is_taken_back_only_if_it_i
 	*word = old;
 	assert_int_equal(nr_new(fixture), 0);
 	patched_release(&patched);
+	patch_table_maker_release(&maker);
 	/* Data alone is always writable, and is not asked about. */
-	patched_init(&patched, &patches[1], 1);
+	init(&patched, &maker, &patches[1], 1);
 	assert_true(patched_look(&patched, getpid(), fixture->memory, states, &is_writable));
 	assert_false(is_writable);
 	patched_release(&patched);
+	patch_table_maker_release(&maker);
 }
 
 #if defined(__x86_64__)
@@ -139,12 +156,13 @@ TEST_WITH(struct fixture *fixture, patched, writes_no_breakpoint_of_others_back)
 {
 	struct patch patches[] = {fixture->patches[0], fixture->patches[0]};
 	struct breakpoint breakpoint = {.at = fixture->pages + 1000};
+	struct patch_table_maker maker;
 	struct patched patched;
 	pthread_t other;
 
 	patches[1].address += 2000;
 	patches[1].thunk += 64;
-	patched_init(&patched, patches, 2);
+	init(&patched, &maker, patches, 2);
 	assert_int_equal(pthread_create(&other, NULL, set_and_remove, &breakpoint), 0);
 	for (int i = 0; i < 10000; i++) {
 		assert_true(patched_apply(&patched, &fixture->stopped, fixture->memory));
@@ -154,6 +172,7 @@ TEST_WITH(struct fixture *fixture, patched, writes_no_breakpoint_of_others_back)
 	pthread_join(other, NULL);
 	assert_int_equal(breakpoint.nr_came_back, 0);
 	patched_release(&patched);
+	patch_table_maker_release(&maker);
 }
 
 #endif

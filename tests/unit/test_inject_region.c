@@ -55,8 +55,7 @@ TEST_WITH(const struct fixture *fixture, region, parts_are_header_then_data_then
 
 	plan.parts[0].address = 0x10000000;
 	plan.parts[0].data_address = 0x10000000 + plan.head_bytes;
-	assert_true(plan.head_bytes >=
-		    plan.patches_offset + plan.nr_patches * sizeof(struct patch));
+	assert_true(plan.head_bytes >= plan.patches_offset + patch_table_max_size(plan.nr_patches));
 	assert_int_equal(plan.head_bytes % page, 0);
 	assert_int_equal(plan.data_bytes % page, 0);
 	assert_int_equal(region_plan_counters(&plan, 0), 0x10000000 + plan.head_bytes);

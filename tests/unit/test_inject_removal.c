@@ -10,19 +10,22 @@
 #include "inject/region.h"
 #include "inject/removal.h"
 #include "inject/willing.h"
+#include "patch/patch_table.h"
 #include "proc/target_memory.h"
 #include "tests/unit/unit.h"
 
 #define DATA_BYTES     8192
 #define PATCHES_OFFSET 4096
 #define NR_PATCHES     3
+#define ROW_BYTES      10
 
 /* The region of this process, which nothing can stop. */
 struct fixture {
 	struct probe_access access;
 	uint8_t *data;
 	struct region_header *header;
-	struct patch *patches;
+	struct patch_row *rows;
+	struct patch *shape;
 };
 
 static struct fixture *begin(const struct region_owner *owner)
@@ -45,17 +48,21 @@ static struct fixture *begin(const struct region_owner *owner)
 	assert_ptr_not_equal(fixture.data, MAP_FAILED);
 	close(fd);
 	fixture.header = (struct region_header *)(void *)fixture.data;
-	fixture.patches = (struct patch *)(void *)(fixture.data + PATCHES_OFFSET);
+	fixture.rows = (struct patch_row *)(void *)(fixture.data + PATCHES_OFFSET);
+	fixture.shape = (struct patch *)(void *)(fixture.rows + NR_PATCHES);
 	*fixture.header = (struct region_header){.owner = *owner,
 						 .nr_parts = 1,
 						 .nr_patches = NR_PATCHES,
+						 .nr_shapes = 1,
+						 .nr_patch_bytes = NR_PATCHES * ROW_BYTES,
 						 .patches_offset = PATCHES_OFFSET,
 						 .head_bytes = DATA_BYTES,
 						 .data_bytes = DATA_BYTES};
 	memcpy(fixture.header->magic, REGION_MAGIC, sizeof(fixture.header->magic));
-	for (size_t i = 0; i < NR_PATCHES; i++)
-		fixture.patches[i] = (struct patch){
-			.address = 0x1000 + 5 * i, .nr_bytes = 5, .thunk = 0x9000, .nr_steps = 1};
+	*fixture.shape = (struct patch){.nr_bytes = 5, .nr_steps = 1};
+	for (uint32_t i = 0; i < NR_PATCHES; i++)
+		fixture.rows[i] = (struct patch_row){
+			.address = 0x1000 + 5 * i, .thunk = 0x9000, .bytes_at = i * ROW_BYTES};
 	return &fixture;
 }
 
@@ -143,9 +150,15 @@ TEST_WITH(const struct fixture *fixture, removal, damaged_sizes_are_refused)
 		{&header->nr_parts, 0},
 		{&header->nr_parts, REGION_PARTS_MAX + 1},
 		{&header->nr_patches, UINT64_MAX},
-		{&header->nr_patches, (DATA_BYTES - PATCHES_OFFSET) / sizeof(struct patch) + 1},
+		{&header->nr_patches, (DATA_BYTES - PATCHES_OFFSET) / sizeof(struct patch_row) + 1},
+		{&header->nr_shapes, 0},
+		{&header->nr_shapes, UINT64_MAX},
+		{&header->nr_shapes, PATCH_SHAPES_MAX},
+		{&header->nr_patch_bytes, NR_PATCHES * ROW_BYTES - 1},
+		{&header->nr_patch_bytes, DATA_BYTES},
+		{&header->nr_patch_bytes, UINT64_MAX},
 		/* Its sum with the bytes of three patches is small. */
-		{&header->patches_offset, UINT64_MAX - 2 * sizeof(struct patch)},
+		{&header->patches_offset, UINT64_MAX - 2 * sizeof(struct patch_row)},
 		{&header->patches_offset, DATA_BYTES + 1},
 		{&header->patches_offset, 0},
 		{&header->data_bytes, UINT64_MAX},
@@ -168,25 +181,43 @@ TEST_WITH(const struct fixture *fixture, removal, damaged_sizes_are_refused)
 
 TEST_WITH(const struct fixture *fixture, removal, damaged_patches_are_refused)
 {
-	struct patch *patch = &fixture->patches[1];
-	const struct patch whole = *patch;
-	const struct patch damages[] = {
-		{.address = 0x1005, .nr_bytes = 0, .nr_steps = 1},
-		{.address = 0x1005, .nr_bytes = PATCH_MAX_BYTES + 1, .nr_steps = 1},
-		{.address = 0x1005, .nr_bytes = 255, .nr_steps = 1},
-		{.address = 0x1005, .nr_bytes = 5, .nr_steps = PATCH_MAX_STEPS + 1},
-		{.address = 0x1005, .nr_bytes = 6, .nr_steps = 1}, /* into the third */
-		{.address = 0x1004, .nr_bytes = 5, .nr_steps = 1}, /* within the first */
-		{.address = 0x0ff8, .nr_bytes = 5, .nr_steps = 1}, /* before it */
-		{.address = 0x2000, .nr_bytes = 5, .nr_steps = 1}, /* after the third */
-		{.address = UINT64_MAX - 3, .nr_bytes = 5, .nr_steps = 1},
+	struct patch_row *row = &fixture->rows[1];
+	const struct patch_row whole = *row;
+	const struct patch_row damages[] = {
+		{.address = 0x1004, .bytes_at = ROW_BYTES}, /* within the first */
+		{.address = 0x0ff8, .bytes_at = ROW_BYTES}, /* before it */
+		{.address = 0x1006, .bytes_at = ROW_BYTES}, /* into the third */
+		{.address = 0x2000, .bytes_at = ROW_BYTES}, /* after the third */
+		{.address = 0x1005, .bytes_at = NR_PATCHES * ROW_BYTES - 9},
+		{.address = 0x1005, .bytes_at = UINT32_MAX},
+		{.address = 0x1005, .bytes_at = ROW_BYTES, .shape = 1},
+		{.address = 0x1005, .bytes_at = ROW_BYTES, .shape = UINT32_MAX},
 	};
 
 	for (size_t i = 0; i < sizeof(damages) / sizeof(*damages); i++) {
-		*patch = damages[i];
+		*row = damages[i];
 		assert_damaged(fixture);
 	}
-	*patch = whole;
-	fixture->patches[2].address = UINT64_MAX - 3; /* sorted, and its end wraps */
-	assert_damaged(fixture);
+	*row = whole;
+}
+
+TEST_WITH(const struct fixture *fixture, removal, damaged_shapes_are_refused)
+{
+	const struct patch damages[] = {
+		{.nr_bytes = 0, .nr_steps = 1},
+		{.nr_bytes = PATCH_MAX_BYTES + 1, .nr_steps = 1},
+		{.nr_bytes = 255, .nr_steps = 1},
+		{.nr_bytes = 5, .nr_steps = PATCH_MAX_STEPS + 1},
+		{.nr_bytes = 5, .nr_before = PATCH_MAX_BEFORE + 1, .nr_steps = 1},
+		{.nr_bytes = 5, .nr_before = 1, .nr_steps = 1},	     /* too few bytes */
+		{.nr_bytes = 5, .callee_kind = PATCH_CALLEE_DIRECT}, /* likewise */
+		{.nr_bytes = 6, .nr_steps = 1},			     /* into the next one */
+		{.address = UINT64_MAX - 0x1003, .nr_bytes = 5, .nr_steps = 1}, /* it wraps */
+		{.address = UINT64_MAX - 0x100d, .nr_bytes = 5, .nr_steps = 1}, /* its end does */
+	};
+
+	for (size_t i = 0; i < sizeof(damages) / sizeof(*damages); i++) {
+		*fixture->shape = damages[i];
+		assert_damaged(fixture);
+	}
 }

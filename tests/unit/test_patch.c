@@ -189,12 +189,17 @@ TEST(patch, change_of_the_first_instruction_is_known)
 	struct made at_entry = ENTRY("\x48\xff\xc7\x48\xff\xc7\xc3");
 
 	assert_int_equal(made.patch.nr_before, 4);
-	assert_true(patch_is_reached(&made.patch, (const uint8_t *)"\x48\x83\xec\x18"));
-	assert_true(patch_is_reached(&made.patch, (const uint8_t *)"\xcc\x83\xec\x18"));
-	assert_false(patch_is_reached(&made.patch, (const uint8_t *)"\xe9\x83\xec\x18"));
-	assert_false(patch_is_reached(&made.patch, (const uint8_t *)"\x48\x83\xec\x28"));
+	assert_true(patch_is_reached(made.patch.before, made.patch.nr_before,
+				     (const uint8_t *)"\x48\x83\xec\x18"));
+	assert_true(patch_is_reached(made.patch.before, made.patch.nr_before,
+				     (const uint8_t *)"\xcc\x83\xec\x18"));
+	assert_false(patch_is_reached(made.patch.before, made.patch.nr_before,
+				      (const uint8_t *)"\xe9\x83\xec\x18"));
+	assert_false(patch_is_reached(made.patch.before, made.patch.nr_before,
+				      (const uint8_t *)"\x48\x83\xec\x28"));
 	assert_int_equal(at_entry.patch.nr_before, 0);
-	assert_true(patch_is_reached(&at_entry.patch, (const uint8_t *)""));
+	assert_true(patch_is_reached(at_entry.patch.before, at_entry.patch.nr_before,
+				     (const uint8_t *)""));
 }
 
 TEST(patch, breakpoint_of_another_tool_is_left_alone)
