@@ -41,11 +41,11 @@ struct probe_of_heap {
 
 /* A place in a process that gets a probe. There may be 100,000: it is small. */
 struct probe_request {
-	uint64_t address;  /* in the process: a function's first instruction, or a call */
-	uint64_t nr_bytes; /* of the function; 0: not known */
+	uint64_t address; /* in the process: a function's first instruction, or a call */
 	/* Borrowed. */
 	const struct probe_code *code;
 	const struct probe_of_heap *heap; /* NULL: it is none of an allocator */
+	uint32_t nr_bytes;		  /* of the function; 0: not known */
 	uint32_t number;		  /* the caller's own */
 	uint32_t counter;		  /* set by installation_make(), if PATCH_OK */
 	enum patch_outcome outcome : 8;	  /* likewise, always */

@@ -21,30 +21,42 @@ struct prober_mapping {
 	struct prober_file *file;
 };
 
-/* More of a call that is counted. */
-struct counted_call {
-	uint64_t callee; /* its address in the process; 0: not known */
-	uint64_t word;	 /* of a call through a word: the word's address; 0: there is none */
-	uint64_t entry;	 /* of the PLT, where that jumps through the word; 0: there is none */
-};
-
-/* A place that is counted, or was to be counted. There may be 100,000: it is small. */
-struct counted_place {
-	const struct wanted_place *wanted; /* in its file */
-	struct prober_file *file;
-	struct counted_call *call; /* owned; NULL: it is none, or without a probe */
-	enum patch_outcome outcome : 8;
-	bool is_again; /* its library was loaded before: its refusals are known */
-	bool is_in_sled, is_changed, is_change_told; /* by the process, or could be */
-	uint32_t counter;
-	uint32_t row;	   /* in the profile */
+/* More of a place that was called, of a call, and of one whose code the process has changed. */
+struct counted_more {
+	uint64_t callee;   /* of a call: its address in the process; 0: not known */
+	uint64_t word;	   /* of a call through a word: the word's address; 0: there is none */
+	uint64_t entry;	   /* of the PLT, where that jumps through the word; 0: there is none */
 	uint64_t base;	   /* of the counter, when counting began or was resumed */
 	uint64_t calls;	   /* counted before that */
 	uint64_t until_ns; /* CLOCK_MONOTONIC: when its probe was last there; 0: it still is */
 	struct believed_count believed;
 };
 
+/*
+ * A place that is counted, or was to be counted. There may be 100,000, of which few are called: it
+ * is small.
+ */
+struct counted_place {
+	struct counted_more *more; /* owned; NULL: all of it is 0 */
+	struct prober_file *file;
+	uint32_t wanted; /* of the file's places */
+	uint32_t counter;
+	uint32_t row; /* in the profile */
+	enum patch_outcome outcome : 8;
+	bool is_again : 1; /* its library was loaded before: its refusals are known */
+	bool has_callee : 1;
+	bool is_in_sled : 1, is_changed : 1, is_change_told : 1; /* by the process, or could be */
+};
+
 #define NO_ROW UINT32_MAX
+
+static inline struct wanted_place *counted_wanted(const struct counted_place *place)
+{
+	return &place->file->wanted.places[place->wanted];
+}
+
+/* prober_install.c: to be written to. */
+struct counted_more *counted_more(struct counted_place *place);
 
 struct timed_calls;
 struct noted_calls;

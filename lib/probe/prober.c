@@ -515,7 +515,10 @@ static uint64_t count_now(const struct probed *probed, const struct counted_plac
 uint64_t counted_calls(const struct prober *prober, const struct probed *probed,
 		       const struct counted_place *place)
 {
-	return place->calls + (prober->counting.calls ? count_now(probed, place) - place->base : 0);
+	const struct counted_more *more = place->more;
+	uint64_t now = prober->counting.calls ? count_now(probed, place) : 0;
+
+	return more ? more->calls + now - (prober->counting.calls ? more->base : 0) : now;
 }
 
 bool counted_heap(const struct prober *prober, const struct probed *probed,
@@ -563,13 +566,17 @@ static void set_counting_calls(struct prober *prober, struct probed *probed, boo
 	probed_read_counts(probed);
 	for (size_t i = 0; i < probed->nr_places; i++) {
 		struct counted_place *place = &probed->places[i];
+		uint64_t nr;
 
 		if (place->outcome != PATCH_OK)
 			continue;
+		nr = is_counting ? count_now(probed, place) : counted_calls(prober, probed, place);
+		if (!nr && !place->more)
+			continue;
 		if (is_counting)
-			place->base = count_now(probed, place);
+			counted_more(place)->base = nr;
 		else
-			place->calls = counted_calls(prober, probed, place);
+			counted_more(place)->calls = nr;
 	}
 	probed_forget_counts(probed);
 }

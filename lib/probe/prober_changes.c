@@ -36,10 +36,10 @@ static void note_states(struct probed *probed, const uint8_t *states, bool is_ow
 		place->is_changed |= is_changed;
 		if (!is_own || state == PATCHED_GONE)
 			continue;
-		if (!is_changed)
-			place->until_ns = 0;
-		else if (!place->until_ns)
-			place->until_ns = max_u64(last_ns, probed->from_ns);
+		if (is_changed && !counted_more(place)->until_ns)
+			place->more->until_ns = max_u64(last_ns, probed->from_ns);
+		else if (!is_changed && place->more)
+			place->more->until_ns = 0;
 	}
 }
 
@@ -70,7 +70,7 @@ static const struct probed *with_words(const struct probed_process *process)
 		const struct probed *probed = &process->probed[i];
 
 		for (size_t k = 0; k < probed->nr_places; k++) {
-			if (probed->places[k].wanted->kind == WANTED_HEAP_WORD)
+			if (counted_wanted(&probed->places[k])->kind == WANTED_HEAP_WORD)
 				return probed;
 		}
 	}

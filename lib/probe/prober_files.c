@@ -167,14 +167,15 @@ static void ask_about_places(struct prober_file *file)
 		uint64_t next = branches_next_start(file->branches, place->address);
 		uint8_t bytes[PATCH_REACH_MAX_BYTES];
 		size_t nr = read_ahead_get(&ahead, place->address, bytes, sizeof(bytes));
+		bool is_plain;
 
 		addresses[i] = place->address;
-		reach[i] = patch_entry_reach(bytes, nr, &place->is_plain);
+		reach[i] = patch_entry_reach(bytes, nr, &is_plain);
 		/* The system call after it is not jumped to, either. */
 		if (place->kind == WANTED_SYSCALL)
 			reach[i] = (uint8_t)max_u64(reach[i], place->nr_bytes + 1);
-		place->is_plain &= next - place->address >= reach[i] &&
-				   (!place->nr_bytes || place->nr_bytes >= reach[i]);
+		place->is_plain = is_plain && next - place->address >= reach[i] &&
+				  (!place->nr_bytes || place->nr_bytes >= reach[i]);
 		if (place->nr_bytes > next - place->address)
 			places.span = max_u64(places.span, place->nr_bytes);
 	}
@@ -320,11 +321,12 @@ void prober_forget_names(const struct prober *prober)
 const char *prober_name_of(const struct prober *prober, const struct counted_place *place)
 {
 	struct wanted *wanted = &place->file->wanted;
+	const struct wanted_place *known = counted_wanted(place);
 	struct wanted_place **places;
 	size_t nr = 0;
 
-	if (place->wanted->name)
-		return place->wanted->name;
+	if (known->name)
+		return known->name;
 	places = xcalloc(wanted->nr_places, sizeof(struct wanted_place *));
 	for (size_t i = 0; i < wanted->nr_places; i++) {
 		if (!wanted->places[i].name)
@@ -332,5 +334,5 @@ const char *prober_name_of(const struct prober *prober, const struct counted_pla
 	}
 	prober_file_name(prober, place->file, places, nr, NULL);
 	free(places);
-	return place->wanted->name;
+	return known->name;
 }

@@ -51,8 +51,15 @@ struct gathered {
 void counted_places_free(struct counted_place *places, size_t nr)
 {
 	for (size_t i = 0; places && i < nr; i++)
-		free(places[i].call);
+		free(places[i].more);
 	free(places);
+}
+
+struct counted_more *counted_more(struct counted_place *place)
+{
+	if (!place->more)
+		place->more = xcalloc(1, sizeof(*place->more));
+	return place->more;
 }
 
 static void gathered_release(struct gathered *gathered)
@@ -88,7 +95,7 @@ static const struct counted_place *place_in(const struct probed *probed,
 {
 	for (size_t i = 0; i < probed->nr_places; i++) {
 		const struct counted_place *place = &probed->places[i];
-		uint64_t address = place->wanted->address + mapping->bias;
+		uint64_t address = counted_wanted(place)->address + mapping->bias;
 
 		if (place->file == mapping->file && place->outcome == PATCH_OK &&
 		    address >= mapping->start && address < mapping->end)
@@ -170,13 +177,14 @@ static enum patch_pass pass_wanted(const struct prober *prober, const struct wan
 }
 
 /* The allocator's functions include the one that ends the process. */
-static bool is_asked_for(const struct prober *prober, const struct wanted_place *place)
+static bool is_asked_for(const struct prober *prober, const struct wanted *wanted,
+			 const struct wanted_place *place)
 {
 	if (place->kind == WANTED_HEAP_WORD)
 		return prober->heap.is_wanted;
 	if (place->kind != WANTED_HEAP)
 		return true;
-	if (place->heap->form.function == HEAP_EXIT)
+	if (wanted_heap_of(wanted, place)->form.function == HEAP_EXIT)
 		return prober->heap.reach != NULL;
 	return prober->heap.is_wanted;
 }
@@ -193,7 +201,7 @@ static const struct probe_of_heap *add_heap(struct gathered *gathered,
 					    const struct prober_mapping *mapping,
 					    const struct known_code *known)
 {
-	const struct wanted_of_heap *heap = place->heap;
+	const struct wanted_of_heap *heap = wanted_heap_of(&mapping->file->wanted, place);
 	bool is_word = place->kind == WANTED_HEAP_WORD;
 	const struct probe_of_heap part = {
 		.form = heap->form,
@@ -246,26 +254,29 @@ static void gather(const struct prober *prober, struct gathered *gathered,
 		const struct wanted_place *place = &wanted->places[i];
 		const struct known_code *known =
 			mapping->file->codes ? mapping->file->codes[i] : NULL;
+		const struct wanted_of_heap *heap = wanted_heap_of(wanted, place);
 		bool is_word = place->kind == WANTED_HEAP_WORD;
 		uint64_t address = place->address + mapping->bias;
+		bool is_exit = place->kind == WANTED_GATE_EXIT;
+		bool is_syscall = place->kind == WANTED_SYSCALL;
 		/* Data has the bias of the code that it leads to. */
-		uint64_t code_at = is_word ? place->heap->function + mapping->bias : address;
+		uint64_t code_at = is_word ? heap->function + mapping->bias : address;
 
 		if (code_at < mapping->start || code_at >= mapping->end ||
-		    !is_asked_for(prober, place))
+		    !is_asked_for(prober, wanted, place))
 			continue;
 		gathered->requests[gathered->nr++] = (struct probe_request){
 			.address = address,
 			.nr_bytes = place->nr_bytes,
 			.code = code,
 			.is_call = place->kind == WANTED_CALL,
-			.is_exit = place->kind == WANTED_GATE_EXIT,
-			.is_syscall = place->kind == WANTED_SYSCALL,
-			.return_at = place->return_at,
-			.exit_at = place->exit_at,
+			.is_exit = is_exit,
+			.is_syscall = is_syscall,
+			.return_at = is_syscall ? place->return_at : 0,
+			.exit_at = is_exit ? (uint8_t)place->exit_at : 0,
 			.gate = place->gate,
 			.pass = pass_wanted(prober, place),
-			.heap = place->heap ? add_heap(gathered, place, mapping, known) : NULL,
+			.heap = heap ? add_heap(gathered, place, mapping, known) : NULL,
 			.number = (uint32_t)i,
 		};
 	}
@@ -432,11 +443,10 @@ static void make_places(struct gathered *gathered)
 		/* Its first member. */
 		const struct gathered_code *code = (const void *)request->code;
 
-		gathered->places[i] = (struct counted_place){
-			.wanted = &code->file->wanted.places[request->number],
-			.file = code->file,
-			.row = NO_ROW,
-			.is_again = code->is_again};
+		gathered->places[i] = (struct counted_place){.wanted = request->number,
+							     .file = code->file,
+							     .row = NO_ROW,
+							     .is_again = code->is_again};
 	}
 }
 
@@ -450,7 +460,7 @@ static uint64_t plt_word(struct target_memory *memory, uint64_t address)
 }
 
 /* A word that is not bound yet leads to no function: its entry in the PLT has the callee's name. */
-static void read_callee(const struct probed_process *process, struct counted_call *call,
+static void read_callee(const struct probed_process *process, struct counted_more *call,
 			struct target_memory *memory)
 {
 	const struct prober_mapping *mapping =
@@ -470,14 +480,14 @@ static void read_callee(const struct probed_process *process, struct counted_cal
 static void note_callee(const struct probed_process *process, struct counted_place *place,
 			uint64_t address, bool is_word, struct target_memory *memory)
 {
-	struct counted_call *call = xcalloc(1, sizeof(*call));
+	struct counted_more *call = counted_more(place);
 
 	call->word = is_word ? address : plt_word(memory, address);
 	call->entry = call->word && !is_word ? address : 0;
 	call->callee = is_word ? 0 : address;
 	if (call->word)
 		read_callee(process, call, memory);
-	place->call = call;
+	place->has_callee = true;
 }
 
 static void note_outcomes(const struct probed_process *process, struct gathered *gathered,
@@ -502,8 +512,9 @@ static void note_outcomes(const struct probed_process *process, struct gathered 
 /* Will its name be told? */
 static bool is_to_be_told(const struct counted_place *place)
 {
-	return place->is_in_sled || (place->outcome != PATCH_OK && !place->is_again &&
-				     wanted_is_told(place->wanted, place->outcome));
+	return place->is_in_sled ||
+	       (place->outcome != PATCH_OK && !place->is_again &&
+		wanted_is_told(&place->file->wanted, counted_wanted(place), place->outcome));
 }
 
 /* Name the places that have no probe for a reason that the file did not show. */
@@ -516,8 +527,8 @@ static void name_refused(struct prober *prober, const struct gathered *gathered)
 		const struct counted_place *place = &gathered->places[i];
 		struct prober_file *file = place->file;
 
-		if (!place->wanted->name && is_to_be_told(place))
-			places[nr++] = &file->wanted.places[place->wanted - file->wanted.places];
+		if (!counted_wanted(place)->name && is_to_be_told(place))
+			places[nr++] = counted_wanted(place);
 		if (i + 1 < gathered->nr && gathered->places[i + 1].file == file)
 			continue;
 		prober_file_name(prober, file, places, nr, &prober->lock);
@@ -540,9 +551,12 @@ static void catch_up(const struct prober *prober, struct probed *probed,
 		timed_calls_keep(&probed->timed[i], probed->installation);
 	for (size_t i = 0; before.calls && !prober->counting.calls && i < probed->nr_places; i++) {
 		struct counted_place *place = &probed->places[i];
+		uint64_t calls = place->outcome == PATCH_OK
+					 ? installation_count(probed->installation, place->counter)
+					 : 0;
 
-		if (place->outcome == PATCH_OK)
-			place->calls = installation_count(probed->installation, place->counter);
+		if (calls)
+			counted_more(place)->calls = calls;
 	}
 	if (before.memory && !prober->counting.memory && heap)
 		heap_ring_totals(heap, &probed->heap_counted);
@@ -715,7 +729,7 @@ void prober_read_callee(struct prober *prober, const struct probed_process *proc
 		process->is_gone ? NULL : target_memory_open(process->pid, &prober->backings);
 
 	if (memory)
-		read_callee(process, place->call, memory);
+		read_callee(process, place->more, memory);
 }
 
 void prober_read_callees(struct prober *prober, struct probed_process *process)
@@ -726,8 +740,8 @@ void prober_read_callees(struct prober *prober, struct probed_process *process)
 		for (size_t k = 0; k < probed->nr_places; k++) {
 			struct counted_place *place = &probed->places[k];
 			const struct prober_mapping *mapping =
-				place->call && place->call->word
-					? prober_mapping_at(process, place->call->callee)
+				place->has_callee && place->more->word
+					? prober_mapping_at(process, place->more->callee)
 					: NULL;
 
 			if (mapping && mapping->file == place->file)

@@ -68,11 +68,10 @@ static void tell_wanted(struct prober *prober, struct profile *profile, const st
 	if (file->image)
 		prober_file_search(prober, file);
 	for (size_t i = 0; i < file->wanted.nr_places && nr < NAMES_MAX; i++) {
-		const struct counted_place place = {.wanted = &file->wanted.places[i],
-						    .file = file};
+		const struct counted_place place = {.wanted = (uint32_t)i, .file = file};
 		const char *name;
 
-		if (!wanted_is_told(place.wanted, PATCH_OK))
+		if (!wanted_is_told(&file->wanted, &file->wanted.places[i], PATCH_OK))
 			continue;
 		name = prober_name_of(prober, &place);
 		if (strcmp(name, last) == 0)

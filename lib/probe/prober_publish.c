@@ -81,13 +81,13 @@ static struct frame_id callee_of(struct publishing *publishing,
 	const struct prober_mapping *mapping;
 	struct frame_id frame;
 
-	if (!place->call)
+	if (!place->has_callee)
 		return COUNT_NO_CALLEE;
-	if (place->call->word)
+	if (place->more->word)
 		prober_read_callee(publishing->prober, process, place);
-	mapping = prober_mapping_at(process, place->call->callee);
+	mapping = prober_mapping_at(process, place->more->callee);
 	if (!mapping ||
-	    !frame_of(publishing, mapping->file, place->call->callee - mapping->bias, true, &frame))
+	    !frame_of(publishing, mapping->file, place->more->callee - mapping->bias, true, &frame))
 		return COUNT_NO_CALLEE;
 	return frame;
 }
@@ -95,7 +95,7 @@ static struct frame_id callee_of(struct publishing *publishing,
 static void add_row(struct publishing *publishing, const struct probed_process *process,
 		    const struct probed *probed, struct counted_place *place, uint64_t calls)
 {
-	const struct wanted_place *wanted = place->wanted;
+	const struct wanted_place *wanted = counted_wanted(place);
 	bool is_call = wanted->kind == WANTED_CALL;
 	struct profile_count row = {
 		.process = process->serial,
@@ -120,8 +120,8 @@ static void add_row(struct publishing *publishing, const struct probed_process *
 /* Nothing asks for it before the first call. */
 static bool has_tail_call(const struct counted_place *place)
 {
-	struct wanted *wanted = &place->file->wanted;
-	struct wanted_place *known = &wanted->places[place->wanted - wanted->places];
+	const struct wanted *wanted = &place->file->wanted;
+	struct wanted_place *known = counted_wanted(place);
 
 	if (known->kind == WANTED_ENTRY && !known->is_decoded)
 		known->has_tail_call = tail_calls_has(wanted, place->file->image, known);
@@ -132,16 +132,19 @@ static bool has_tail_call(const struct counted_place *place)
 static void publish_place(struct publishing *publishing, const struct probed_process *process,
 			  const struct probed *probed, struct counted_place *place)
 {
-	uint64_t calls = believed_calls(&publishing->prober->sums.believed, &place->believed,
-					counted_calls(publishing->prober, probed, place));
-	uint64_t to_ns = place->until_ns    ? place->until_ns
+	uint64_t calls = counted_calls(publishing->prober, probed, place);
+	uint64_t until_ns = place->more ? place->more->until_ns : 0;
+	uint64_t to_ns = until_ns	    ? until_ns
 			 : process->is_gone ? process->gone_ns
 					    : publishing->now_ns;
 	struct profile_count *row;
 
+	if (calls || place->more)
+		calls = believed_calls(&publishing->prober->sums.believed,
+				       &counted_more(place)->believed, calls);
 	/* Before its first call the callee of a call is unknown. */
 	if (place->row == NO_ROW &&
-	    (place->wanted->kind == WANTED_ENTRY || calls || process->is_gone))
+	    (counted_wanted(place)->kind == WANTED_ENTRY || calls || process->is_gone))
 		add_row(publishing, process, probed, place, calls);
 	if (place->row == NO_ROW)
 		return;
@@ -174,7 +177,7 @@ static bool begins_span(const struct wanted_place *wanted)
 static const struct counted_place *timed_place(const struct probed *probed, uint32_t index)
 {
 	for (size_t i = 0; i < probed->nr_places; i++) {
-		const struct wanted_place *wanted = probed->places[i].wanted;
+		const struct wanted_place *wanted = counted_wanted(&probed->places[i]);
 
 		if (begins_span(wanted) && wanted->gate == index)
 			return &probed->places[i];
@@ -189,7 +192,8 @@ static void tell_lone_end(struct publishing *publishing, const struct probed_pro
 	for (size_t i = 0; i < probed->nr_places && !timed->is_told; i++) {
 		const struct counted_place *place = &probed->places[i];
 
-		if (place->wanted->kind != WANTED_SPAN_TO || place->wanted->gate != timed->index)
+		if (counted_wanted(place)->kind != WANTED_SPAN_TO ||
+		    counted_wanted(place)->gate != timed->index)
 			continue;
 		timed->is_told = true;
 		add_refusal(publishing, process, prober_name_of(publishing->prober, place),
@@ -214,7 +218,7 @@ static bool add_span(struct publishing *publishing, const struct probed_process 
 
 	if (timed->row != NO_ROW)
 		return true;
-	if (!frame_of(publishing, place->file, place->wanted->address, true, &row.where))
+	if (!frame_of(publishing, place->file, counted_wanted(place)->address, true, &row.where))
 		return false;
 	row.pair = profile_intern(profile, pair ? pair : "");
 	row.number = timed->index;
@@ -291,11 +295,15 @@ static void publish_notes(struct publishing *publishing, const struct probed_pro
 static void tell_spoilt(struct publishing *publishing, const struct probed_process *process,
 			struct counted_place *place)
 {
-	if (place->believed.is_spoilt && !place->believed.is_told)
+	struct believed_count *believed = place->more ? &place->more->believed : NULL;
+
+	if (!believed || !believed->is_spoilt)
+		return;
+	if (!believed->is_told)
 		add_refusal(publishing, process, prober_name_of(publishing->prober, place),
 			    place->file->path,
 			    "the process has written to its counter: counted until then");
-	place->believed.is_told = place->believed.is_spoilt;
+	believed->is_told = true;
 }
 
 static void tell_refusals(struct publishing *publishing, const struct probed_process *process,
@@ -305,7 +313,7 @@ static void tell_refusals(struct publishing *publishing, const struct probed_pro
 		const struct counted_place *place = &probed->places[i];
 
 		if (place->outcome != PATCH_OK && !place->is_again &&
-		    wanted_is_told(place->wanted, place->outcome))
+		    wanted_is_told(&place->file->wanted, counted_wanted(place), place->outcome))
 			add_refusal(publishing, process, prober_name_of(publishing->prober, place),
 				    place->file->path, patch_outcome_text(place->outcome));
 	}
@@ -316,15 +324,15 @@ static void tell_refusals(struct publishing *publishing, const struct probed_pro
 static void tell_change(struct publishing *publishing, const struct probed_process *process,
 			struct counted_place *place)
 {
-	const char *reason = wanted_is_counted(place->wanted)
+	const char *reason = wanted_is_counted(counted_wanted(place))
 				     ? "the program changed its code: counted until then"
-			     : place->wanted->kind == WANTED_HEAP_WORD
+			     : counted_wanted(place)->kind == WANTED_HEAP_WORD
 				     ? "the program has set an allocator of its own: from then on "
 				       "watched where that calls it"
 				     : "the program changed its code: watched until then";
 
 	if (place->is_change_told || !(place->is_changed || place->is_in_sled) ||
-	    (place->wanted->name && !*place->wanted->name))
+	    (counted_wanted(place)->name && !*counted_wanted(place)->name))
 		return;
 	if (!place->is_changed)
 		reason = "the program may patch it: counted while it was not patched";
@@ -512,7 +520,7 @@ static void publish_process(struct publishing *publishing, struct probed_process
 			struct counted_place *place = &probed->places[k];
 
 			tell_change(publishing, process, place);
-			if (place->outcome == PATCH_OK && wanted_is_counted(place->wanted))
+			if (place->outcome == PATCH_OK && wanted_is_counted(counted_wanted(place)))
 				publish_place(publishing, process, probed, place);
 			tell_spoilt(publishing, process, place); /* as was found just now */
 		}
@@ -621,7 +629,7 @@ static void publish_last_look(struct publishing *publishing, struct probed_proce
 
 		for (size_t k = 0; k < probed->nr_places; k++) {
 			struct counted_place *place = &probed->places[k];
-			uint64_t until_ns = place->until_ns;
+			uint64_t until_ns = place->more ? place->more->until_ns : 0;
 
 			tell_change(publishing, process, place);
 			if (until_ns && place->row != NO_ROW)

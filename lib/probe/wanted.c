@@ -27,9 +27,30 @@ void wanted_add(struct wanted *wanted, enum wanted_kind kind, uint64_t address, 
 	ARRAY_GROW(wanted->places, wanted->nr_places, wanted->cap_places);
 	wanted->places[wanted->nr_places++] =
 		(struct wanted_place){.address = address,
-				      .nr_bytes = nr_bytes,
+				      .nr_bytes = (uint32_t)min_u64(nr_bytes, UINT32_MAX),
 				      .kind = kind,
 				      .name = name ? xstrdup(name) : NULL};
+}
+
+const struct wanted_of_heap *wanted_heap_of(const struct wanted *wanted,
+					    const struct wanted_place *place)
+{
+	return place->kind == WANTED_HEAP || place->kind == WANTED_HEAP_WORD
+		       ? &wanted->heaps[place->heap]
+		       : NULL;
+}
+
+/* A file that has more than 65,536 was made to have them. */
+static void add_heap(struct wanted *wanted, enum wanted_kind kind,
+		     const struct wanted_of_heap *heap, uint64_t address, uint64_t nr_bytes,
+		     const char *name)
+{
+	if (wanted->nr_heaps > UINT16_MAX)
+		return;
+	wanted_add(wanted, kind, address, nr_bytes, name);
+	wanted->places[wanted->nr_places - 1].heap = (uint16_t)wanted->nr_heaps;
+	ARRAY_GROW(wanted->heaps, wanted->nr_heaps, wanted->cap_heaps);
+	wanted->heaps[wanted->nr_heaps++] = *heap;
 }
 
 void wanted_add_heap(struct wanted *wanted, const struct heap_form *form, enum heap_kin kin,
@@ -37,8 +58,7 @@ void wanted_add_heap(struct wanted *wanted, const struct heap_form *form, enum h
 {
 	const struct wanted_of_heap heap = {.form = *form, .kin = kin};
 
-	wanted_add(wanted, WANTED_HEAP, address, nr_bytes, name);
-	wanted->places[wanted->nr_places - 1].heap = xmemdup(&heap, sizeof(heap));
+	add_heap(wanted, WANTED_HEAP, &heap, address, nr_bytes, name);
 }
 
 void wanted_add_heap_word(struct wanted *wanted, uint64_t address, uint64_t function,
@@ -47,8 +67,7 @@ void wanted_add_heap_word(struct wanted *wanted, uint64_t address, uint64_t func
 	const struct wanted_of_heap heap = {
 		.kin = HEAP_KIN_OF_TABLE, .function = function, .leads_to = leads_to};
 
-	wanted_add(wanted, WANTED_HEAP_WORD, address, sizeof(uint64_t), name);
-	wanted->places[wanted->nr_places - 1].heap = xmemdup(&heap, sizeof(heap));
+	add_heap(wanted, WANTED_HEAP_WORD, &heap, address, sizeof(uint64_t), name);
 }
 
 void wanted_add_start(struct wanted *wanted, uint64_t address)
@@ -59,10 +78,15 @@ void wanted_add_start(struct wanted *wanted, uint64_t address)
 
 void wanted_add_function(struct wanted *wanted, uint64_t start, uint64_t end, bool is_part)
 {
+	if (!wanted->nr_functions)
+		wanted->first_function = start;
+	/* No program is so large. */
+	if (start - wanted->first_function > UINT32_MAX)
+		return;
 	ARRAY_GROW(wanted->functions, wanted->nr_functions, wanted->cap_functions);
 	wanted->functions[wanted->nr_functions++] =
-		(struct wanted_function){.start = start,
-					 .nr_bytes = (uint32_t)min_u64(end - start, UINT32_MAX),
+		(struct wanted_function){.start = (uint32_t)(start - wanted->first_function),
+					 .nr_bytes = min_u64(end - start, INT32_MAX) & INT32_MAX,
 					 .is_part = is_part};
 }
 
@@ -70,19 +94,22 @@ bool wanted_is_function(const struct wanted *wanted, uint64_t address)
 {
 	const struct wanted_function *before;
 	size_t low = 0, high = wanted->nr_functions;
+	uint64_t at = address - wanted->first_function;
 
+	if (address < wanted->first_function)
+		return true;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (wanted->functions[middle].start <= address)
+		if (wanted->functions[middle].start <= at)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	before = low ? &wanted->functions[low - 1] : NULL;
-	if (before && before->start == address)
+	if (before && before->start == at)
 		return !before->is_part;
-	return !before || address - before->start >= before->nr_bytes;
+	return !before || at - before->start >= before->nr_bytes;
 }
 
 void wanted_refuse(struct wanted *wanted, const char *name, const char *reason)
@@ -124,18 +151,21 @@ bool wanted_is_counted(const struct wanted_place *place)
 	return place->kind == WANTED_ENTRY || place->kind == WANTED_CALL;
 }
 
-bool wanted_is_told(const struct wanted_place *place, enum patch_outcome outcome)
+bool wanted_is_told(const struct wanted *wanted, const struct wanted_place *place,
+		    enum patch_outcome outcome)
 {
+	const struct wanted_of_heap *heap = wanted_heap_of(wanted, place);
+
 	return wanted_is_counted(place) || place->kind == WANTED_SYSCALL ||
 	       (place->kind == WANTED_HEAP &&
-		(heap_is_pool(&place->heap->form) || outcome != PATCH_SAMPLED_BELOW));
+		(heap_is_pool(&heap->form) || outcome != PATCH_SAMPLED_BELOW));
 }
 
 bool wanted_has_probes(const struct wanted *wanted)
 {
 	for (size_t i = 0; i < wanted->nr_places; i++) {
 		if (wanted->places[i].kind != WANTED_HEAP ||
-		    wanted->places[i].heap->kin != HEAP_KIN_ALONE)
+		    wanted->heaps[wanted->places[i].heap].kin != HEAP_KIN_ALONE)
 			return true;
 	}
 	return false;
@@ -171,7 +201,6 @@ static bool is_of_gate(const struct wanted_place *place, uint8_t gate)
 static void release_place(struct wanted_place *place)
 {
 	free(place->name);
-	free(place->heap);
 }
 
 /* Drops parts of the gate, which are no places for a probe; or all of the gate. */
@@ -215,7 +244,7 @@ static size_t read_gate(const struct wanted *wanted, const struct elf_image *ima
 
 	for (size_t i = 0; i < wanted->nr_places; i++) {
 		const struct wanted_place *place = &wanted->places[i];
-		size_t nr_bytes = place->nr_bytes + PADDING_BYTES;
+		size_t nr_bytes = (size_t)place->nr_bytes + PADDING_BYTES;
 		uint8_t *bytes;
 
 		if (!is_of_gate(place, gate))
@@ -283,9 +312,11 @@ void wanted_watch_gates(struct wanted *wanted, const struct elf_image *image, bo
 		watch_gate(wanted, image, (uint8_t)i, are_timed);
 }
 
-static int compare_places(const void *a, const void *b)
+static int compare_places(const void *a, const void *b, void *context)
 {
 	const struct wanted_place *left = a, *right = b;
+	const struct wanted_of_heap *left_heap = wanted_heap_of(context, left);
+	const struct wanted_of_heap *right_heap = wanted_heap_of(context, right);
 
 	if (left->address != right->address)
 		return left->address < right->address ? -1 : 1;
@@ -293,12 +324,12 @@ static int compare_places(const void *a, const void *b)
 		return (int)left->kind - (int)right->kind;
 	if (left->gate != right->gate) /* code with two names is of the first */
 		return (int)left->gate - (int)right->gate;
-	if (!left->heap || !right->heap)
+	if (!left_heap || !right_heap)
 		return 0;
 	/* If a user has also named an allocator's function, the user's form wins. */
-	if (left->heap->form.function != right->heap->form.function)
-		return (int)right->heap->form.function - (int)left->heap->form.function;
-	return (int)right->heap->kin - (int)left->heap->kin;
+	if (left_heap->form.function != right_heap->form.function)
+		return (int)right_heap->form.function - (int)left_heap->form.function;
+	return (int)right_heap->kin - (int)left_heap->kin;
 }
 
 /* As a search for functions alone finds them. */
@@ -346,7 +377,8 @@ void wanted_sort(struct wanted *wanted)
 	if (is_rising(wanted))
 		return;
 	if (wanted->nr_places)
-		qsort(wanted->places, wanted->nr_places, sizeof(*wanted->places), compare_places);
+		qsort_r(wanted->places, wanted->nr_places, sizeof(*wanted->places), compare_places,
+			wanted);
 	for (size_t i = 0; i < wanted->nr_places; i++) {
 		struct wanted_place *last = nr ? &wanted->places[nr - 1] : NULL;
 
@@ -377,6 +409,7 @@ void wanted_release(struct wanted *wanted)
 		free(wanted->refusals[i].reason);
 	}
 	free(wanted->places);
+	free(wanted->heaps);
 	free(wanted->starts);
 	free(wanted->functions);
 	free(wanted->refusals);

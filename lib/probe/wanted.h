@@ -52,27 +52,29 @@ struct wanted_of_heap {
 /* A file has many places: they are small. */
 struct wanted_place {
 	uint64_t address;
-	uint64_t nr_bytes;	     /* of the function, or the call; 0: not known */
-	struct wanted_of_heap *heap; /* owned; NULL in other kinds */
 	/* of the function; owned; NULL: prober_options.name() tells it, and nearly none is needed
 	 */
 	char *name;
-	enum wanted_kind kind : 8;
-	bool is_gate_entry; /* WANTED_ENTRY: it is the gate's, too */
+	uint32_t nr_bytes; /* of the function, or the call, at most; 0: not known */
+	enum wanted_kind kind : 4;
+	bool is_gate_entry : 1; /* WANTED_ENTRY: it is the gate's, too */
 	/* No reason against a probe is in the file; set by prober_file_search(). */
-	bool is_plain;
+	bool is_plain : 1;
 	/* WANTED_ENTRY: tail_calls_has() was asked, as it is called; and the answer. */
-	bool is_decoded, has_tail_call;
-	uint8_t exit_at;    /* WANTED_GATE_EXIT: offset of the way out from `address` */
-	uint16_t return_at; /* WANTED_SYSCALL: by PATCH_RETURN_AT() */
-	uint8_t gate;	    /* the number of its gate, if it is of one: of several each is alone */
+	bool is_decoded : 1, has_tail_call : 1;
+	uint8_t gate; /* the number of its gate, if it is of one: of several each is alone */
+	union {
+		uint16_t exit_at;   /* WANTED_GATE_EXIT: offset of the way out from `address` */
+		uint16_t return_at; /* WANTED_SYSCALL: by PATCH_RETURN_AT() */
+		uint16_t heap;	    /* WANTED_HEAP and WANTED_HEAP_WORD: by wanted_heap_of() */
+	};
 };
 
 /* A function of the file. There may be 100,000: it is small. */
 struct wanted_function {
-	uint64_t start;
-	uint32_t nr_bytes; /* at most */
-	bool is_part;	   /* which is no function that can be called */
+	uint32_t start;		/* after that of the first one */
+	uint32_t nr_bytes : 31; /* at most */
+	uint32_t is_part : 1;	/* which is no function that can be called */
 };
 
 /* A function that cannot be counted in any process. */
@@ -83,10 +85,13 @@ struct wanted_refusal {
 struct wanted {
 	struct wanted_place *places; /* owned, as all here; any order */
 	size_t nr_places, cap_places;
+	struct wanted_of_heap *heaps; /* of places, which may be sorted */
+	size_t nr_heaps, cap_heaps;
 	uint64_t *starts; /* of all functions of the file, if there are places */
 	size_t nr_starts, cap_starts;
 	struct wanted_function *functions; /* likewise, by address; where entries are wanted */
 	size_t nr_functions, cap_functions;
+	uint64_t first_function; /* its start */
 	struct wanted_refusal *refusals;
 	size_t nr_refusals, cap_refusals;
 	struct patch_gate_part *gate_parts; /* set by wanted_watch_gates(), if there are ways out */
@@ -94,6 +99,9 @@ struct wanted {
 	char *gate_refusal; /* for the user: why it is no gate, or no pair; or NULL */
 };
 
+/* NULL: the place is of another kind. Valid until another place is added. */
+const struct wanted_of_heap *wanted_heap_of(const struct wanted *wanted,
+					    const struct wanted_place *place);
 /* Make room for so many more places. */
 void wanted_expect(struct wanted *wanted, size_t nr_places);
 /* `name` may be NULL in a WANTED_ENTRY. */
@@ -137,7 +145,8 @@ bool wanted_is_counted(const struct wanted_place *place);
  * Is the reason reported if there is no probe, with that outcome? Another function of the allocator
  * may have one instead.
  */
-bool wanted_is_told(const struct wanted_place *place, enum patch_outcome outcome);
+bool wanted_is_told(const struct wanted *wanted, const struct wanted_place *place,
+		    enum patch_outcome outcome);
 /* Will any code be overwritten? */
 bool wanted_has_probes(const struct wanted *wanted);
 /*

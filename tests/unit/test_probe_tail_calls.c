@@ -65,9 +65,9 @@ TEST(tail_calls, are_jumps_to_functions)
 		wanted_add_function(&wanted, functions[i].start, functions[i].end,
 				    functions[i].is_part);
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
-		const struct wanted_place place = {.address = functions[i].start,
-						   .nr_bytes =
-							   functions[i].end - functions[i].start};
+		const struct wanted_place place = {
+			.address = functions[i].start,
+			.nr_bytes = (uint32_t)(functions[i].end - functions[i].start)};
 
 		if (!functions[i].is_part &&
 		    tail_calls_has(&wanted, image, &place) != functions[i].has_tail_call)
