@@ -99,16 +99,16 @@ struct patch {
 	uint64_t address; /* of the first byte that changes */
 	uint64_t thunk;	  /* address */
 	uint64_t callee;
+	uint8_t old[PATCH_MAX_BYTES];
+	uint8_t new[PATCH_MAX_BYTES];
+	/* The instruction in front of these, which stays; none: the patch is at the entry. */
+	uint8_t before[PATCH_MAX_BEFORE];
+	/* From here on many patches have the same (patch_table.h). */
 	uint64_t stub; /* address of the code that counts if this cannot; 0: there is none */
 	uint16_t nr_thunk_bytes;
 	enum patch_kind kind : 8;
 	enum patch_callee callee_kind : 8;
-	uint8_t nr_bytes;
-	uint8_t old[PATCH_MAX_BYTES];
-	uint8_t new[PATCH_MAX_BYTES];
-	/* The instruction in front of these, which stays; none: the patch is at the entry. */
-	uint8_t nr_before;
-	uint8_t before[PATCH_MAX_BEFORE];
+	uint8_t nr_bytes, nr_before;
 	/* Offsets in the thunk between which the saved register is on the stack. */
 	uint8_t pushed_from[PATCH_MAX_PUSHED], pushed_to[PATCH_MAX_PUSHED];
 	uint8_t nr_stub_bytes;

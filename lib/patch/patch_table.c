@@ -9,8 +9,9 @@
 
 /* Upper halves of addresses. */
 #define UPPER (~(uint64_t)UINT32_MAX)
-/* All but the padding at its end: two of these are equal if their bytes are. */
-#define SHAPE_BYTES (offsetof(struct patch, steps) + sizeof(((struct patch *)0)->steps))
+/* A shape, without the padding at its end: two are equal if these bytes are. */
+#define SHAPE_AT    offsetof(struct patch, stub)
+#define SHAPE_BYTES (offsetof(struct patch, steps) + sizeof(((struct patch *)0)->steps) - SHAPE_AT)
 
 static bool has_callee(const struct patch *shape)
 {
@@ -95,24 +96,31 @@ bool patch_table_is_sound(const struct patch_table *table)
 	return true;
 }
 
-static bool is_equal_shape(const void *owner, uint32_t index, const void *key)
+static bool has_equal_shape(const void *owner, uint32_t index, const void *key)
 {
 	const struct patch_table_maker *maker = owner;
+	const struct patch *shape = &maker->shapes[index], *patch = key;
 
-	return memcmp(&maker->shapes[index], key, SHAPE_BYTES) == 0;
+	return shape->address == (patch->address & UPPER) &&
+	       shape->thunk == (patch->thunk & UPPER) &&
+	       memcmp((const uint8_t *)shape + SHAPE_AT, (const uint8_t *)patch + SHAPE_AT,
+		      SHAPE_BYTES) == 0;
 }
 
 /* INDEX_NONE: there are too many. */
-static uint32_t index_of_shape(struct patch_table_maker *maker, const struct patch *shape)
+static uint32_t index_of_shape(struct patch_table_maker *maker, const struct patch *patch)
 {
-	uint64_t hash = hash_bytes(shape, SHAPE_BYTES);
-	uint32_t index = index_set_find(&maker->known, hash, is_equal_shape, maker, shape);
+	uint64_t hash = hash_bytes((const uint8_t *)patch + SHAPE_AT, SHAPE_BYTES);
+	uint32_t index = index_set_find(&maker->known, hash, has_equal_shape, maker, patch);
+	struct patch *shape;
 
 	if (index != INDEX_NONE || maker->nr_shapes == PATCH_SHAPES_MAX)
 		return index;
 	ARRAY_GROW(maker->shapes, maker->nr_shapes, maker->cap_shapes);
 	index = (uint32_t)maker->nr_shapes++;
-	maker->shapes[index] = *shape;
+	shape = &maker->shapes[index];
+	*shape = (struct patch){.address = patch->address & UPPER, .thunk = patch->thunk & UPPER};
+	memcpy((uint8_t *)shape + SHAPE_AT, (const uint8_t *)patch + SHAPE_AT, SHAPE_BYTES);
 	index_set_add(&maker->known, hash, index);
 	return index;
 }
@@ -126,19 +134,12 @@ static void add_bytes(struct patch_table_maker *maker, const void *bytes, size_t
 
 bool patch_table_add(struct patch_table_maker *maker, const struct patch *patch)
 {
-	struct patch shape = *patch;
 	struct patch_row row = {.address = (uint32_t)patch->address,
 				.thunk = (uint32_t)patch->thunk,
 				.bytes_at = (uint32_t)maker->nr_bytes};
 
 	assert(maker->nr_bytes <= UINT32_MAX - PATCH_ROW_MAX_BYTES);
-	shape.address &= UPPER;
-	shape.thunk &= UPPER;
-	shape.callee = 0;
-	memset(shape.old, 0, sizeof(shape.old));
-	memset(shape.new, 0, sizeof(shape.new));
-	memset(shape.before, 0, sizeof(shape.before));
-	row.shape = index_of_shape(maker, &shape);
+	row.shape = index_of_shape(maker, patch);
 	if (row.shape == INDEX_NONE)
 		return false;
 	add_bytes(maker, patch->old, patch->nr_bytes);
