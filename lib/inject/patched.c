@@ -207,13 +207,8 @@ enum run_step { RUN_APPLY, RUN_UNDO };
 static bool has_breakpoint_between(const struct patch_window *patch, const uint8_t *bytes,
 				   const struct patch_window *next)
 {
-	uint64_t end = patch->address + patch->nr_bytes;
-
-	for (uint64_t i = 0; i < next->address - end; i++) {
-		if (patch_is_breakpoint(bytes[patch->nr_bytes + i]))
-			return true;
-	}
-	return false;
+	return patch_have_breakpoint(bytes + patch->nr_bytes,
+				     (size_t)(next->address - patch->address) - patch->nr_bytes);
 }
 
 static bool is_changed(const struct patch_window *patch, const uint8_t *place, enum run_step step)
@@ -305,11 +300,11 @@ static bool touch_patch(struct target_memory *memory, const struct patch_window 
 
 /*
  * Are the old bytes there, and the instructions in front of them? With `touches` pages are touched,
- * up to the first that differs.
+ * up to the first that differs; else the process is stopped.
  */
 static bool has_old_bytes(const struct patched *patched, struct target_memory *memory, bool touches)
 {
-	struct patched_bytes *all = patched_bytes_new(&patched->patches, memory);
+	struct patched_bytes *all = patched_bytes_new(&patched->patches, memory, !touches);
 	uint64_t touched = UINT64_MAX;
 	bool is_same = true;
 
@@ -327,7 +322,7 @@ static bool has_old_bytes(const struct patched *patched, struct target_memory *m
 
 bool patched_prepare(const struct patched *patched, struct target_memory *memory)
 {
-	return has_old_bytes(patched, memory);
+	return has_old_bytes(patched, memory, true);
 }
 
 struct undoing {
@@ -397,7 +392,7 @@ static bool write_all(const struct patched *patched, struct stopped *stopped,
 		      struct target_memory *memory, enum run_step step,
 		      const struct context_search *search)
 {
-	struct patched_bytes *all = patched_bytes_new(&patched->patches, memory);
+	struct patched_bytes *all = patched_bytes_new(&patched->patches, memory, true);
 	uint8_t bytes[RUN_BYTES + PATCH_MAX_BYTES];
 	bool is_done = true;
 	struct run run;

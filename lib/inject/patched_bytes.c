@@ -13,6 +13,7 @@
 struct patched_bytes {
 	const struct patch_table *patches;
 	struct target_memory *memory;
+	bool is_stopped;
 	/* Blocks that were read, and the end of a patch that extends into the next one. */
 	uint64_t address;
 	size_t nr_blocks, nr_bytes; /* nr_bytes: that could be read */
@@ -20,12 +21,13 @@ struct patched_bytes {
 };
 
 struct patched_bytes *patched_bytes_new(const struct patch_table *patches,
-					struct target_memory *memory)
+					struct target_memory *memory, bool is_stopped)
 {
 	struct patched_bytes *bytes = xmalloc(sizeof(*bytes));
 
 	bytes->patches = patches;
 	bytes->memory = memory;
+	bytes->is_stopped = is_stopped;
 	bytes->nr_blocks = bytes->nr_bytes = 0;
 	return bytes;
 }
@@ -33,6 +35,15 @@ struct patched_bytes *patched_bytes_new(const struct patch_table *patches,
 void patched_bytes_free(struct patched_bytes *bytes)
 {
 	free(bytes);
+}
+
+/* Code may be executable only, and then is not read so. */
+static size_t read_memory(struct patched_bytes *bytes, uint64_t address, size_t nr_bytes)
+{
+	if (bytes->is_stopped &&
+	    target_memory_read_at_once(bytes->memory, address, bytes->bytes, nr_bytes) == nr_bytes)
+		return nr_bytes;
+	return target_memory_read(bytes->memory, address, bytes->bytes, nr_bytes);
 }
 
 /* Blocks in a row that have a patch each, from one on: up to the end of the last patch. */
@@ -52,8 +63,7 @@ static void read_blocks(struct patched_bytes *bytes, size_t first, uint64_t addr
 			bytes->nr_blocks++;
 		end = patch.address + patch.nr_bytes;
 	}
-	bytes->nr_bytes =
-		target_memory_read(bytes->memory, address, bytes->bytes, (size_t)(end - address));
+	bytes->nr_bytes = read_memory(bytes, address, (size_t)(end - address));
 }
 
 void patched_bytes_forget(struct patched_bytes *bytes)

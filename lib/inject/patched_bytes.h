@@ -15,9 +15,9 @@ struct target_memory;
  */
 struct patched_bytes;
 
-/* Borrows all; the patches are by address. */
+/* Borrows all; the patches are by address. `is_stopped`: the process is, which is quicker. */
 struct patched_bytes *patched_bytes_new(const struct patch_table *patches,
-					struct target_memory *memory);
+					struct target_memory *memory, bool is_stopped);
 void patched_bytes_free(struct patched_bytes *bytes);
 
 /*

@@ -119,7 +119,7 @@ bool patched_look(const struct patched *patched, pid_t pid, struct target_memory
 
 	if (is_read) {
 		*is_writable = is_writable_somewhere(patched, &looking.maps);
-		bytes = patched_bytes_new(&patched->patches, memory);
+		bytes = patched_bytes_new(&patched->patches, memory, false);
 		for (size_t i = 0; i < patched->patches.nr; i++) {
 			const struct patch_window patch = patch_table_window(&patched->patches, i);
 			const uint8_t *at = patched_bytes_at(bytes, i);

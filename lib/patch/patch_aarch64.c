@@ -300,6 +300,13 @@ bool patch_is_breakpoint(uint8_t byte)
 	return false;
 }
 
+bool patch_have_breakpoint(const uint8_t *bytes, size_t nr)
+{
+	(void)bytes;
+	(void)nr;
+	return false;
+}
+
 enum patch_outcome patch_call(struct patch *patch, uint64_t address, const uint8_t *bytes,
 			      size_t nr_readable, struct code_area *area,
 			      const struct patch_counter *counter)

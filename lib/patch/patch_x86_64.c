@@ -593,6 +593,11 @@ bool patch_is_breakpoint(uint8_t byte)
 	return byte == INT3;
 }
 
+bool patch_have_breakpoint(const uint8_t *bytes, size_t nr)
+{
+	return memchr(bytes, INT3, nr);
+}
+
 static enum patch_kind kind_of_call(const struct original *call)
 {
 	if (call->code.target)
