@@ -255,10 +255,87 @@ static void cut_sizeless(struct elf_symbols *symbols, const struct symbol_object
 	}
 }
 
+/* The place of a symbol among the others, by its address. */
+struct key {
+	uint64_t start;
+	size_t from;
+};
+
+#define DIGIT_BITS 10
+#define DIGITS	   ((size_t)1 << DIGIT_BITS)
+
+/* Sorts by one digit of the addresses, and leaves equal ones in their order. */
+static void sort_by_digit(const struct key *keys, struct key *sorted, size_t nr, unsigned int shift)
+{
+	size_t ends[DIGITS + 1] = {0};
+
+	for (size_t i = 0; i < nr; i++)
+		ends[(keys[i].start >> shift & (DIGITS - 1)) + 1]++;
+	for (size_t i = 0; i < DIGITS; i++)
+		ends[i + 1] += ends[i];
+	for (size_t i = 0; i < nr; i++)
+		sorted[ends[keys[i].start >> shift & (DIGITS - 1)]++] = keys[i];
+}
+
+/* Moves each row to its place, along the ring of those that are in each other's places. */
+static void move_rows(struct elf_symbol *rows, struct key *keys, size_t nr)
+{
+	for (size_t first = 0; first < nr; first++) {
+		struct elf_symbol row = rows[first];
+		size_t at = first;
+
+		if (keys[first].from == first)
+			continue;
+		while (keys[at].from != first) {
+			size_t from = keys[at].from;
+
+			rows[at] = rows[from];
+			keys[at].from = at;
+			at = from;
+		}
+		rows[at] = row;
+		keys[at].from = at;
+	}
+}
+
+/* A comparison is of whole rows, and would be made some twenty times for each. */
+static void sort_by_address(struct elf_symbols *symbols)
+{
+	struct key *keys = xcalloc(symbols->nr, sizeof(*keys));
+	struct key *sorted = xcalloc(symbols->nr, sizeof(*sorted)), *last;
+	uint64_t differing = 0;
+
+	for (size_t i = 0; i < symbols->nr; i++) {
+		keys[i] = (struct key){.start = symbols->rows[i].start, .from = i};
+		differing |= keys[i].start ^ keys[0].start;
+	}
+	for (unsigned int shift = 0; shift < 64; shift += DIGIT_BITS) {
+		if (!(differing >> shift & (DIGITS - 1)))
+			continue;
+		sort_by_digit(keys, sorted, symbols->nr, shift);
+		last = keys;
+		keys = sorted;
+		sorted = last;
+	}
+	move_rows(symbols->rows, keys, symbols->nr);
+	free(keys);
+	free(sorted);
+}
+
 static void sort(struct elf_symbols *symbols)
 {
-	if (!are_sorted(symbols))
-		qsort(symbols->rows, symbols->nr, sizeof(*symbols->rows), compare_symbols);
+	struct elf_symbol *rows = symbols->rows;
+
+	if (!are_sorted(symbols)) {
+		sort_by_address(symbols);
+		for (size_t i = 0, nr; i < symbols->nr; i += nr) {
+			for (nr = 1; i + nr < symbols->nr && rows[i + nr].start == rows[i].start;
+			     nr++)
+				;
+			if (nr > 1)
+				qsort(rows + i, nr, sizeof(*rows), compare_symbols);
+		}
+	}
 	close_gaps(symbols);
 }
 
