@@ -187,6 +187,9 @@ static void close_gaps(struct elf_symbols *symbols)
 	}
 }
 
+/* No other function is looked for in fewer bytes: they are those of _init, _start and the like. */
+#define CUT_BYTES_MIN 64
+
 /* The ranges of symbols without a size, each once. The caller frees them. */
 static struct sizeless_range *sizeless_ranges(const struct elf_symbols *symbols, size_t *nr)
 {
@@ -196,7 +199,8 @@ static struct sizeless_range *sizeless_ranges(const struct elf_symbols *symbols,
 	for (size_t i = 0; i < symbols->nr; i++) {
 		const struct elf_symbol *row = &symbols->rows[i];
 
-		if (!has_size(row) && (!*nr || ranges[*nr - 1].end <= row->start))
+		if (!has_size(row) && row->end - row->start >= CUT_BYTES_MIN &&
+		    (!*nr || ranges[*nr - 1].end <= row->start))
 			ranges[(*nr)++] =
 				(struct sizeless_range){.start = row->start, .end = row->end};
 	}
