@@ -110,16 +110,15 @@ static bool is_writable_somewhere(const struct patched *patched, struct buf *map
 	return false;
 }
 
-bool patched_look(const struct patched *patched, pid_t pid, struct target_memory *memory,
-		  uint8_t *states, bool *is_writable)
+/* Frees `bytes`. */
+static bool look(const struct patched *patched, pid_t pid, struct patched_bytes *bytes,
+		 uint8_t *states, bool *is_writable)
 {
 	struct looking looking = {.pid = pid};
-	struct patched_bytes *bytes;
 	bool is_read = proc_read_process_file(pid, "maps", &looking.maps) && looking.maps.nr_bytes;
 
 	if (is_read) {
 		*is_writable = is_writable_somewhere(patched, &looking.maps);
-		bytes = patched_bytes_new(&patched->patches, memory, false);
 		for (size_t i = 0; i < patched->patches.nr; i++) {
 			const struct patch_window patch = patch_table_window(&patched->patches, i);
 			const uint8_t *at = patched_bytes_at(bytes, i);
@@ -127,8 +126,22 @@ bool patched_look(const struct patched *patched, pid_t pid, struct target_memory
 			states[i] = (uint8_t)state_of(&looking, &patch, at,
 						      at && patched_bytes_lead_to(bytes, i));
 		}
-		patched_bytes_free(bytes);
 	}
 	buf_release(&looking.maps);
+	patched_bytes_free(bytes);
 	return is_read;
+}
+
+bool patched_look(const struct patched *patched, pid_t pid, struct target_memory *memory,
+		  uint8_t *states, bool *is_writable)
+{
+	return look(patched, pid, patched_bytes_new(&patched->patches, memory, false), states,
+		    is_writable);
+}
+
+bool patched_look_stopped(const struct patched *patched, pid_t pid, struct target_memory *memory,
+			  uint8_t *states, bool *is_writable)
+{
+	return look(patched, pid, patched_bytes_new(&patched->patches, memory, true), states,
+		    is_writable);
 }

@@ -16,6 +16,9 @@ struct patched;
  */
 bool patched_look(const struct patched *patched, pid_t pid, struct target_memory *memory,
 		  uint8_t *states, bool *is_writable);
+/* The same while the process is stopped, which is quicker. */
+bool patched_look_stopped(const struct patched *patched, pid_t pid, struct target_memory *memory,
+			  uint8_t *states, bool *is_writable);
 
 /* Has the process a copy of its own of this page, which is no longer the file's? */
 bool page_is_written(pid_t pid, uint64_t address);

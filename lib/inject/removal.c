@@ -300,7 +300,7 @@ static void look_at(const struct probe_access *access, const struct patched *pat
 	bool is_writable = false;
 
 	memset(states, PATCHED_OURS, patched->patches.nr);
-	patched_look(patched, access->pid, access->memory, states, &is_writable);
+	patched_look_stopped(patched, access->pid, access->memory, states, &is_writable);
 	header->is_kept |= is_writable || (patched->patches.nr &&
 					   memchr(states, PATCHED_OTHER, patched->patches.nr));
 }
