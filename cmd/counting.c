@@ -200,13 +200,22 @@ static void return_large_memory(void)
 #endif
 }
 
+/* Debug information that was read for names is in many small pieces. */
+static void forget_names(void *context)
+{
+	naming_forget(context);
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
+}
+
 static struct prober *new_prober(const struct counting *counting,
 				 const struct count_options *options,
 				 const struct heap_options *heap)
 {
 	struct prober_options made = {.find = naming_find,
 				      .name = naming_name,
-				      .forget = naming_forget,
+				      .forget = forget_names,
 				      .context = counting->naming,
 				      .heap = *heap,
 				      .max_places = options->max,
