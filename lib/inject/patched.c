@@ -102,7 +102,7 @@ static size_t index_by_thunk(const struct patched *patched, size_t at)
 
 #define NO_PATCH SIZE_MAX
 
-/* The index of the patch whose thunk has this address; NO_PATCH: there is none. */
+/* The index of the patch with a thunk around this address; NO_PATCH: there is none. */
 static size_t find_thunk(const struct patched *patched, uint64_t pc)
 {
 	const struct patch_table *patches = &patched->patches;

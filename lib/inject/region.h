@@ -61,7 +61,7 @@ struct region_header {
 	 */
 	uint64_t is_kept;
 	uint64_t nr_parts;
-	/* of struct patch_table, whose parts follow each other */
+	/* of struct patch_table, as patch_table_over() takes it */
 	uint64_t nr_patches, nr_shapes, nr_patch_bytes, patches_offset;
 	uint64_t head_bytes;		 /* of header and patches, a multiple of the page */
 	uint64_t data_inode, data_bytes; /* a multiple of the page; begins with the counters */

@@ -72,7 +72,7 @@ static inline struct patch_window patch_table_window(const struct patch_table *t
 /* All of a patch. */
 void patch_table_get(const struct patch_table *table, size_t index, struct patch *patch);
 
-/* A table whose parts follow each other; `at` is aligned to eight bytes. */
+/* A table from rows, shapes and bytes in a row; `at` is aligned to eight bytes. */
 struct patch_table patch_table_over(const void *at, size_t nr, size_t nr_shapes, size_t nr_bytes);
 /* The bytes of all parts of one, and at most so many for a number of patches. */
 size_t patch_table_size(size_t nr, size_t nr_shapes, size_t nr_bytes);
