@@ -294,7 +294,7 @@ static struct outcome allocate_one(struct request *request)
 	return outcome;
 }
 
-struct outcome heap_record_one(struct request *request)
+static struct outcome record_any(struct request *request)
 {
 	struct heap_thread *thread = find_thread();
 	struct outcome outcome;
@@ -315,4 +315,144 @@ struct outcome heap_record_one(struct request *request)
 	else
 		relaxed_add(&heap_own()->in_flight, -1);
 	return outcome;
+}
+
+/* Not inlined: it takes registers and a stack that the short way does not need. */
+static __attribute__((noinline)) struct outcome record_long(struct heap_frame *frame,
+							    uint32_t which)
+{
+	struct request request;
+
+	heap_begin_request(&request, frame, which, 0);
+	return record_any(&request);
+}
+
+/* -- the short way: most calls of malloc() and free() -- */
+
+/* The thread's place; NULL: the long way finds one, or a name for it. */
+static inline struct heap_thread *own_place(void)
+{
+	uint64_t data = thread_data();
+	int32_t at = relaxed_load(&heap_known()->tid_at);
+	struct heap_thread *thread = &heap_own()->threads[(heap_hash(data) >> 32) % HEAP_THREADS];
+
+	return data && at && relaxed_load(&thread->data) == data &&
+			       relaxed_load(&thread->tid) == heap_id_at(data, at) && thread->name
+		       ? thread
+		       : 0;
+}
+
+/* Writes a record of these words behind the header; false: the long way is to do that. */
+static inline __attribute__((always_inline)) bool write_short(struct heap_thread *thread,
+							      uint32_t kind, enum heap_function of,
+							      enum spared_parts spared,
+							      uint64_t pointer, uint64_t size,
+							      uint64_t signature)
+{
+	uint64_t time = time_of_record(thread);
+	uint64_t head = relaxed_load(&shared.head);
+	uint64_t used = head - __atomic_load_n(&shared.tail, __ATOMIC_ACQUIRE);
+	uint64_t nr_bytes = heap_record_bytes(kind | (time ? HEAP_HAS_TIME : 0), 0);
+	uint64_t *words;
+
+	if (used > HEAP_ALL_RING_BYTES - (uint64_t)spared * SPARE_BYTES - nr_bytes ||
+	    HEAP_ALL_PART_BYTES - head % HEAP_ALL_PART_BYTES <= nr_bytes ||
+	    !exchange(&shared.head, &head, head + nr_bytes)) {
+		thread->left = 0; /* the time was for this record */
+		return false;
+	}
+	words = (uint64_t *)(void *)&heap_all()->ring[head % HEAP_ALL_RING_BYTES];
+	machine_fetch_to_write(words + FETCH_BYTES / sizeof(*words));
+	words[1] = pointer;
+	if (kind & HEAP_HAS_SIZE)
+		words[2] = size;
+	if (kind & HEAP_HAS_SIGNATURE)
+		words[3] = signature;
+	if (time)
+		words[heap_record_words(kind)] = time;
+	commit(words, head, kind | (time ? HEAP_HAS_TIME : 0), of, thread->name);
+	return true;
+}
+
+static inline bool free_short(const struct heap_frame *frame, struct heap_thread *thread)
+{
+	uint64_t pointer = frame->arguments[0];
+
+	return !pointer || is_below((uint64_t)frame, &thread->inside_sp) ||
+	       write_short(thread, HEAP_RECORD_FREE, HEAP_FREE, SPARED_BY_FREES, pointer, 0, 0);
+}
+
+static __attribute__((noinline)) void emit_long(struct heap_frame *frame, uint32_t which,
+						struct heap_thread *thread, uint64_t pointer,
+						uint64_t signature)
+{
+	struct request request;
+
+	heap_begin_request(&request, frame, which, 0);
+	request.thread = thread;
+	request.size = frame->arguments[0];
+	if (emit_signed(&request, pointer, signature))
+		return;
+	relaxed_add(&shared.lost.nr_dropped, 1);
+	count_dropped(&request);
+}
+
+/* With a stack that is known already: the call does not change it. */
+static inline uint64_t malloc_short(struct heap_frame *frame, uint32_t which,
+				    struct heap_thread *thread, uint64_t signature)
+{
+	const struct heap_hook *hook = &rules.hooks[which >> HEAP_STUB_HOOK_LOG2];
+	uint64_t size = frame->arguments[0], result;
+
+	machine_add_here(&thread->in_flight, 1);
+	relaxed_store(&thread->inside_sp, (uint64_t)frame);
+	result = ((uint64_t(*)(uint64_t))hook->original)(size);
+	relaxed_store(&thread->inside_sp, 0);
+	if (result &&
+	    (size >= LARGE_BYTES ||
+	     !write_short(thread, HEAP_RECORD_ALLOCATION | HEAP_HAS_SIZE | HEAP_HAS_SIGNATURE,
+			  HEAP_MALLOC, SPARED_BY_OTHERS, result, size, signature)))
+		emit_long(frame, which, thread, result, signature);
+	machine_add_here(&thread->in_flight, -1);
+	return result;
+}
+
+/* 0: the stack is to be signed by the long way, or the call is part of another one. */
+static inline uint64_t known_signature(const struct heap_frame *frame, struct heap_thread *thread)
+{
+	if (is_below((uint64_t)frame, &thread->inside_sp) ||
+	    relaxed_load(&heap_known()->links.root))
+		return 0;
+	return heap_sign_again(frame, thread);
+}
+
+/* Not inlined: a free needs fewer registers. */
+static __attribute__((noinline)) struct outcome record_malloc(struct heap_frame *frame,
+							      uint32_t which,
+							      struct heap_thread *thread)
+{
+	uint64_t signature = known_signature(frame, thread);
+
+	if (!signature)
+		return record_long(frame, which);
+	return (struct outcome){.result = malloc_short(frame, which, thread, signature)};
+}
+
+static inline bool is_malloc(const struct heap_form *form)
+{
+	return form->function == HEAP_MALLOC && form->size == 1 && !form->count && !form->pointer &&
+	       !form->out;
+}
+
+struct outcome heap_record_one(struct heap_frame *frame, uint32_t which)
+{
+	const struct heap_hook *hook = &rules.hooks[which >> HEAP_STUB_HOOK_LOG2];
+	struct heap_thread *thread = own_place();
+
+	if (thread && is_malloc(&hook->form))
+		return record_malloc(frame, which, thread);
+	if (thread && hook->form.function == HEAP_FREE && hook->form.pointer == 1 &&
+	    free_short(frame, thread))
+		return (struct outcome){.jump = hook->original};
+	return record_long(frame, which);
 }

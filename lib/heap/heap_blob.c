@@ -14,29 +14,14 @@ _Static_assert(offsetof(struct heap_frame, jump) == 8 &&
 		       sizeof(struct heap_frame) == HEAP_FRAME_BYTES && HEAP_STACK_ARGUMENTS == 16,
 	       "heap_stubs_*.S, heap_call_*.S");
 
-/* Member by member: clearing the whole takes longer than all else. */
-static inline void begin_request(struct request *request, struct heap_frame *frame, uint32_t which,
-				 int64_t counted)
-{
-	request->hook = &rules.hooks[which >> HEAP_STUB_HOOK_LOG2];
-	request->frame = frame;
-	request->slot = 0;
-	request->thread = 0;
-	request->size = request->old = request->out = request->mean = 0;
-	request->countdown = counted;
-	request->is_framed = which & HEAP_STUB_FRAMED;
-	request->is_counted = which & HEAP_STUB_COUNTED;
-	request->is_sampled = request->was_sampled = false;
-}
-
 struct outcome heap_slow(struct heap_frame *frame, uint32_t which, int64_t counted)
 {
 	struct request request;
 	struct outcome outcome;
 
-	begin_request(&request, frame, which, counted);
-	if (rules.is_all && request.hook->form.function != HEAP_EXIT)
-		return heap_record_one(&request);
+	if (rules.is_all && rules.hooks[which >> HEAP_STUB_HOOK_LOG2].form.function != HEAP_EXIT)
+		return heap_record_one(frame, which);
+	heap_begin_request(&request, frame, which, counted);
 	heap_find_slot(&request);
 	relaxed_add(&heap_own()->in_flight, 1);
 	if (heap_maps(&request.hook->form))

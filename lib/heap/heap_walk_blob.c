@@ -16,8 +16,8 @@
  *			Such stacks are not copied again.
  *
  * heap_sign() asks `recent`, then `last_walk` and `steps`; heap_is_published() asks `memo`, then
- * `published`. Only a thread itself writes to its caches, and nothing is ever taken out of those
- * of the process: so no lock is needed.
+ * `published`; heap_sign_again() asks `recent`. Only a thread itself writes to its caches, and
+ * nothing is ever taken out of those of the process: so no lock is needed.
  */
 #include <stddef.h>
 
@@ -358,6 +358,23 @@ uint64_t heap_sign(const struct heap_frame *frame, struct heap_thread *thread)
 	signature = sign_recent(frame, thread);
 	if (!signature)
 		signature = sign_anew(frame, thread);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	relaxed_store(&thread->is_walking, 0);
+	return signature;
+}
+
+uint64_t heap_sign_again(const struct heap_frame *frame, struct heap_thread *thread)
+{
+	const struct heap_recent *recent;
+	uint64_t signature = 0;
+
+	if (!thread->walk || relaxed_load(&thread->is_walking))
+		return 0;
+	relaxed_store(&thread->is_walking, 1);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	recent = &heap_own()->walks[thread->walk - 1].recent[place_of(frame, thread)];
+	if (recent->is_published && is_recent_again(recent, frame, thread))
+		signature = recent->signature;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	relaxed_store(&thread->is_walking, 0);
 	return signature;

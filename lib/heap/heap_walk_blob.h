@@ -96,6 +96,12 @@ static inline int64_t heap_own_tid(void)
 uint64_t heap_sign(const struct heap_frame *frame, struct heap_thread *thread)
 	__attribute__((visibility("hidden")));
 /*
+ * Most stacks: the same signature, if the thread has signed that stack lately and it was copied
+ * before. 0: heap_sign() and heap_is_published() will tell.
+ */
+uint64_t heap_sign_again(const struct heap_frame *frame, struct heap_thread *thread)
+	__attribute__((visibility("hidden")));
+/*
  * The signature of all words in nr_bytes of the stack that a walk may read. 0: the stack cannot be
  * read, or the places of code are not known.
  */

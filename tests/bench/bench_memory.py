@@ -14,11 +14,17 @@ from targets import build, parse_json_lines
 
 # Of each program the figure that it says of itself, by its own CPU clock, and for those who take
 # long for an allocation how much less it is to do.
-PAIRS, ROUNDS_OF_MAPS, LESS = 2000000, 60, 20
+PAIRS, NODES, ROUNDS_OF_NODES, ROUNDS_OF_MAPS, LESS = 2000000, 300000, 20, 60, 20
 
 
 def pairs(share=1):
     return [build("malloc_pairs"), "64", str(PAIRS // share), "20"], "ns_per_pair"
+
+
+def nodes(share=1):
+    # The first round of a program takes the pages.
+    rounds = max(5, ROUNDS_OF_NODES // share)
+    return [build("list_of_nodes"), str(NODES), str(rounds)], "ns_per_node"
 
 
 def maps(share=1):
@@ -165,6 +171,7 @@ def show(program, what, unit, does_all):
 def main():
     does_all = has_all()
     show(pairs, "a pair of malloc(64) and free", "ns", does_all)
+    show(nodes, "a node of a list, made and freed", "ns", does_all)
     show(maps, "a round of a C++ program with maps", "ms", does_all)
 
 

@@ -2288,6 +2288,70 @@ TEST(heap, unchanged_callers_need_no_steps)
 	end(&fixture);
 }
 
+FRAMED static void allocate_so_many(size_t nr, uintptr_t *caller)
+{
+	*caller = (uintptr_t)__builtin_return_address(0);
+	last_allocated = own_malloc(nr);
+	__asm__ volatile("" : : "r"(__builtin_frame_address(0)) : "memory");
+}
+
+/* Its caller's step, and that there is none beyond. */
+static void add_steps(struct fixture *fixture, const struct heap_record *record, uintptr_t caller)
+{
+	heap_ring_add_step(
+		&fixture->ring,
+		&(struct heap_step){.pc = record->regs.value[arch_regs(arch_native())->pc],
+				    .cfa_offset = 16,
+				    .fp_offset = -16,
+				    .flags = HEAP_STEP_BY_FP | HEAP_STEP_FP_SAVED});
+	heap_ring_add_step(&fixture->ring,
+			   &(struct heap_step){.pc = caller, .flags = HEAP_STEP_ROOT});
+}
+
+/* The short way of malloc() and free(), with all that the long one records. */
+TEST(heap, known_stacks_have_whole_records)
+{
+	static const size_t sizes[] = {0, 24, 4000, LARGE, 1};
+	struct fixture fixture;
+	struct heap_record record;
+	uint64_t signature = 0, before_ns;
+	uintptr_t caller;
+
+	begin_with(&fixture, 0, true, HEAP_THREADS_BY_DATA);
+	for (size_t i = 0; i < 4 * HEAP_STRIDE; i++) {
+		size_t nr = sizes[i % ARRAY_SIZE(sizes)];
+
+		before_ns = clock_monotonic_ns();
+		is_failing = i % 7 == 6;
+		allocate_so_many(nr, &caller);
+		if (is_failing) {
+			assert_null(last_allocated);
+			own_free(last_allocated);
+			assert_no_more(&fixture);
+			continue;
+		}
+		record = next_allocation(&fixture);
+		assert_int_equal(record.size, nr);
+		assert_int_equal(record.function, HEAP_MALLOC);
+		assert_int_equal(record.tid, syscall(SYS_gettid));
+		assert_int_equal(record.has_stack, i < 2);
+		if (i == 0)
+			add_steps(&fixture, &record, caller);
+		if (i == 1)
+			signature = record.signature;
+		assert_int_equal(record.signature, signature);
+		if (i % 16 == 0)
+			assert_true(record.time_ns + 100 * NS_PER_MS >= before_ns);
+		own_free(last_allocated);
+		assert_ptr_equal(last_freed, last_allocated);
+		record = next_of(&fixture, HEAP_RECORD_FREE, last_allocated);
+		assert_int_equal(record.function, HEAP_FREE);
+	}
+	is_failing = 0;
+	assert_no_more(&fixture);
+	end(&fixture);
+}
+
 TEST(heap, full_ring_of_all_is_not_waited_for_without_reader)
 {
 	struct fixture fixture;
