@@ -363,18 +363,34 @@ uint64_t heap_sign(const struct heap_frame *frame, struct heap_thread *thread)
 	return signature;
 }
 
+static inline bool is_copied_again(const struct heap_recent *recent, const struct heap_frame *frame,
+				   struct heap_thread *thread)
+{
+	return recent->is_published && is_recent_again(recent, frame, thread);
+}
+
+/* The last one is often the same, and found without a step. */
+static inline uint64_t find_copied_again(struct heap_walk *kept, const struct heap_frame *frame,
+					 struct heap_thread *thread)
+{
+	const struct heap_recent *recent = &kept->recent[kept->last_recent];
+
+	if (is_copied_again(recent, frame, thread))
+		return recent->signature;
+	kept->last_recent = place_of(frame, thread);
+	recent = &kept->recent[kept->last_recent];
+	return is_copied_again(recent, frame, thread) ? recent->signature : 0;
+}
+
 uint64_t heap_sign_again(const struct heap_frame *frame, struct heap_thread *thread)
 {
-	const struct heap_recent *recent;
-	uint64_t signature = 0;
+	uint64_t signature;
 
 	if (!thread->walk || relaxed_load(&thread->is_walking))
 		return 0;
 	relaxed_store(&thread->is_walking, 1);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	recent = &heap_own()->walks[thread->walk - 1].recent[place_of(frame, thread)];
-	if (recent->is_published && is_recent_again(recent, frame, thread))
-		signature = recent->signature;
+	signature = find_copied_again(&heap_own()->walks[thread->walk - 1], frame, thread);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	relaxed_store(&thread->is_walking, 0);
 	return signature;
