@@ -37,26 +37,53 @@ struct counting {
 	bool is_removed;
 };
 
+/* In front of static probes, as others write them, and not of a function named so. */
+#define SITES "usdt:"
+
 /* Code has one probe. */
-static int check_once(const struct naming *naming, const char *function, struct err *err)
+static int check_once(const struct naming *naming, const char *provider, const char *function,
+		      struct err *err)
 {
-	if (!function || !naming_has_span(naming, function))
+	if (!function || !naming_has_span(naming, provider, function))
 		return 0;
 	err_set(err, ERR_INVALID, "--spans: '%s' is given twice", function);
 	err_hint(err, "a function can be in one of --spans only");
 	return err->code;
 }
 
+/* "PROVIDER:BEGIN:END", of static probes. */
+static int add_sites(struct naming *naming, const char *text, struct err *err)
+{
+	cleanup_free char *provider = NULL, *probes = NULL, *first = NULL, *second = NULL;
+
+	if (!span_pair_read(text, &provider, &probes) || !span_pair_read(probes, &first, &second) ||
+	    strcmp(first, second) == 0) {
+		err_set(err, ERR_INVALID, "--spans: '" SITES "%s' names no two static probes",
+			text);
+		err_hint(err, "time is between two of them: --spans '" SITES
+			      "python:gc__start:gc__done'");
+		return err->code;
+	}
+	if (check_once(naming, provider, first, err) < 0 ||
+	    check_once(naming, provider, second, err) < 0)
+		return err->code;
+	naming_add_sites(naming, provider, first, second);
+	return 0;
+}
+
 static int add_span(struct naming *naming, const char *text, struct err *err)
 {
 	cleanup_free char *first = NULL, *second = NULL;
-	const char *function = span_pair_read(text, &first, &second) ? first : text;
+	const char *function;
 
-	if (check_once(naming, function, err) < 0)
+	if (strncmp(text, SITES, strlen(SITES)) == 0)
+		return add_sites(naming, text + strlen(SITES), err);
+	function = span_pair_read(text, &first, &second) ? first : text;
+	if (check_once(naming, NULL, function, err) < 0)
 		return err->code;
 	if (second && strcmp(first, second) == 0)
 		return err_set(err, ERR_INVALID, "--spans: '%s' are not two functions", text);
-	if (check_once(naming, second, err) < 0)
+	if (check_once(naming, NULL, second, err) < 0)
 		return err->code;
 	naming_add_span(naming, function, second);
 	return 0;

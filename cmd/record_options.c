@@ -40,7 +40,8 @@ const struct option_row record_option_rows[] = {
 	 .name = "spans",
 	 .argument = "FUNC[:FUNC][>TIME]",
 	 .offset = AT(count.spans),
-	 .help = "time each call of this function, or from one to another: 'profc report --spans' "
+	 .help = "time each call of this function, or from one to another, or as "
+		 "usdt:PROVIDER:PROBE:PROBE between static probes: 'profc report --spans' "
 		 "shows how long they take; those that take TIME or longer are slow; repeatable"},
 	{.type = OPTION_FLAG,
 	 .name = "wakers",

@@ -9,6 +9,7 @@
 #include "elf/elf_open.h"
 #include "elf/elf_ranges.h"
 #include "elf/elf_relocations.h"
+#include "elf/elf_sdt.h"
 #include "elf/elf_section.h"
 
 #include <errno.h>
@@ -123,6 +124,7 @@ static void take_program_header(struct elf_image *image, const GElf_Phdr *header
 			.vaddr = header->p_vaddr,
 			.memory_bytes = header->p_memsz,
 			.executable = header->p_flags & PF_X,
+			.writable = header->p_flags & PF_W,
 		};
 		break;
 	case PT_GNU_EH_FRAME:
@@ -367,6 +369,14 @@ size_t elf_image_exports(const struct elf_image *image, const char *const *names
 	return nr_found;
 }
 
+void elf_image_sdt(const struct elf_image *image, struct elf_sdt *sdt)
+{
+	Elf *elf = open_again(image);
+
+	elf_sdt_load(sdt, elf);
+	elf_end(elf);
+}
+
 bool elf_image_thread_variable(const struct elf_image *image, const char *name,
 			       struct elf_thread_variable *variable)
 {
@@ -392,6 +402,30 @@ size_t elf_image_words(const struct elf_image *image, uint64_t vaddr, uint64_t *
 	return got;
 }
 
+static void add_section(struct elf_ranges *ranges, const GElf_Shdr *header)
+{
+	if (header->sh_size <= UINT64_MAX - header->sh_addr)
+		elf_ranges_add(ranges,
+			       (struct elf_range){.start = header->sh_addr,
+						  .end = header->sh_addr + header->sh_size});
+}
+
+void elf_image_sections(const struct elf_image *image, const char *prefix,
+			struct elf_ranges *ranges)
+{
+	Elf *elf = open_again(image);
+	Elf_Scn *section = NULL;
+	const char *name;
+	GElf_Shdr header;
+
+	while (elf && (section = elf_section_next(elf, section, &header, &name))) {
+		if (header.sh_flags & SHF_ALLOC && strncmp(name, prefix, strlen(prefix)) == 0)
+			add_section(ranges, &header);
+	}
+	elf_end(elf);
+	elf_ranges_sort(ranges);
+}
+
 void elf_image_data(const struct elf_image *image, struct elf_ranges *data)
 {
 	Elf *elf = open_again(image);
@@ -400,11 +434,8 @@ void elf_image_data(const struct elf_image *image, struct elf_ranges *data)
 
 	while ((section = elf_nextscn(elf, section))) {
 		if (gelf_getshdr(section, &header) && header.sh_flags & SHF_ALLOC &&
-		    !(header.sh_flags & SHF_EXECINSTR) && header.sh_type != SHT_NOBITS &&
-		    header.sh_size <= UINT64_MAX - header.sh_addr)
-			elf_ranges_add(data,
-				       (struct elf_range){.start = header.sh_addr,
-							  .end = header.sh_addr + header.sh_size});
+		    !(header.sh_flags & SHF_EXECINSTR) && header.sh_type != SHT_NOBITS)
+			add_section(data, &header);
 	}
 	elf_end(elf);
 	elf_ranges_sort(data);

@@ -9,6 +9,7 @@
 #include "elf/elf_bytes.h"
 
 struct elf_ranges;
+struct elf_sdt;
 struct err;
 
 /*
@@ -29,7 +30,7 @@ enum elf_machine {
 struct elf_segment {
 	uint64_t file_offset, file_bytes;
 	uint64_t vaddr, memory_bytes;
-	bool executable;
+	bool executable, writable;
 };
 
 /* The sections with rules for unwinding (LSB core 5.0 ch. 10; DWARF 5 section 6.4). */
@@ -115,6 +116,12 @@ struct elf_thread_variable {
  */
 bool elf_image_thread_variable(const struct elf_image *image, const char *name,
 			       struct elf_thread_variable *variable);
+
+/* Add the static probes of the file that are wanted. Each call reads its notes again. */
+void elf_image_sdt(const struct elf_image *image, struct elf_sdt *sdt);
+/* Add the ranges of the sections whose names begin so, and sort them. */
+void elf_image_sections(const struct elf_image *image, const char *prefix,
+			struct elf_ranges *ranges);
 
 /*
  * The nr words of data from vaddr on, as the loader makes them but for the load bias: an address

@@ -48,7 +48,7 @@ static void in_words(const uint64_t *words, size_t nr, uint64_t address,
 		context_to_frame(&context, &words[i], changed);
 		if (!target_memory_put(memory,
 				       address + (i - context_words_before) * sizeof(uint64_t),
-				       changed, (context_words_before + 1) * sizeof(uint64_t)))
+				       changed, context_words_changed * sizeof(uint64_t)))
 			return; /* the stack is gone, and the frame with it */
 	}
 }

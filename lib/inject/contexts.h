@@ -14,6 +14,7 @@ struct stopped;
 /* Where a thread will continue: its registers, or those saved in a signal frame on its stack. */
 struct context {
 	uint64_t pc, sp;
+	uint64_t flags;			   /* not on aarch64 */
 	uint64_t pushed[PATCH_MAX_PUSHED]; /* the registers that thunks push */
 	bool is_in_call; /* its registers, in a system call that may be restarted */
 	bool is_changed; /* set by the callback: write the context back */

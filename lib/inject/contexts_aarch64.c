@@ -32,6 +32,7 @@ void context_to_regs(const struct context *context, struct user_regs_struct *reg
 enum { X0 = -32, SP = -1, PSTATE = 1, LAST = X0 + PUSHED_LAST };
 
 const unsigned int context_words_before = -LAST, context_words_after = PSTATE;
+const unsigned int context_words_changed = 1 - LAST;
 
 _Static_assert(-LAST < CONTEXT_WORDS_MAX, "there is room");
 

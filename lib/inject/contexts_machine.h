@@ -22,7 +22,8 @@ extern const unsigned int context_words_before, context_words_after;
 
 /* Do the words around `pc` look like those of a signal frame? Then they give the context. */
 bool context_of_frame(const uint64_t *pc, struct context *context);
-/* The words of the frame from context_words_before to the pc, with the context in them. */
+/* The words of the frame from context_words_before on that belong to a context, with it in them. */
+extern const unsigned int context_words_changed;
 void context_to_frame(const struct context *context, const uint64_t *pc,
 		      uint64_t words[CONTEXT_WORDS_MAX]);
 

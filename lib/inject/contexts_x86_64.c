@@ -9,6 +9,7 @@ void context_of_regs(const struct user_regs_struct *regs, struct context *contex
 {
 	*context = (struct context){.pc = regs->rip,
 				    .sp = regs->rsp,
+				    .flags = regs->eflags,
 				    .pushed = {regs->rax, regs->rcx, regs->rdx},
 				    .is_in_call = (int64_t)regs->orig_rax >= 0};
 }
@@ -17,6 +18,7 @@ void context_to_regs(const struct context *context, struct user_regs_struct *reg
 {
 	regs->rip = context->pc;
 	regs->rsp = context->sp;
+	regs->eflags = context->flags;
 	regs->rax = context->pushed[0];
 	regs->rcx = context->pushed[1];
 	regs->rdx = context->pushed[2];
@@ -29,6 +31,7 @@ void context_to_regs(const struct context *context, struct user_regs_struct *reg
 enum { RDX = -4, RAX = -3, RCX = -2, RSP = -1, RIP = 0, FLAGS = 1, SEGMENTS = 2 };
 
 const unsigned int context_words_before = -RDX, context_words_after = SEGMENTS;
+const unsigned int context_words_changed = FLAGS - RDX + 1;
 
 #define USER_CS	      0x33
 #define FLAGS_ALWAYS  UINT64_C(0x2)
@@ -39,8 +42,10 @@ bool context_of_frame(const uint64_t *pc, struct context *context)
 	if ((pc[SEGMENTS] & 0xffff) != USER_CS || !(pc[FLAGS] & FLAGS_ALWAYS) ||
 	    pc[FLAGS] & FLAGS_PRIVATE)
 		return false;
-	*context =
-		(struct context){.pc = *pc, .sp = pc[RSP], .pushed = {pc[RAX], pc[RCX], pc[RDX]}};
+	*context = (struct context){.pc = *pc,
+				    .sp = pc[RSP],
+				    .flags = pc[FLAGS],
+				    .pushed = {pc[RAX], pc[RCX], pc[RDX]}};
 	return true;
 }
 
@@ -53,6 +58,7 @@ void context_to_frame(const struct context *context, const uint64_t *pc,
 	words[RCX - RDX] = context->pushed[1];
 	words[RSP - RDX] = context->sp;
 	words[RIP - RDX] = context->pc;
+	words[FLAGS - RDX] = context->flags;
 }
 
 #endif

@@ -18,6 +18,7 @@
 #include "inject/access.h"
 #include "inject/heap_installation.h"
 #include "inject/machine.h"
+#include "inject/pads.h"
 #include "inject/patched.h"
 #include "inject/patched_look.h"
 #include "inject/placing.h"
@@ -76,6 +77,7 @@ struct draft {
 	bool trusts_files;		       /* until a process' code is found to differ */
 	read_ahead_source *read_file;	       /* or NULL */
 	struct read_ahead *memory, *file;      /* of the process, and of one file; owned */
+	struct pads pads;		       /* if there are static probes */
 };
 
 /* Where counts may be. */
@@ -92,6 +94,7 @@ static void draft_release(struct draft *draft)
 	patch_table_maker_release(&draft->patches);
 	free(draft->memory);
 	free(draft->file);
+	pads_release(&draft->pads);
 	heap_draft_release(&draft->heap);
 }
 
@@ -197,7 +200,8 @@ static bool differs_from_file(const struct draft *draft, const struct probe_requ
 	uint8_t read[PATCH_MAX_BYTES];
 	const uint8_t *file_bytes = heap ? heap->file_bytes : NULL;
 	size_t nr_file_bytes = file_bytes ? heap->nr_file_bytes : 0;
-	bool is_entry = !request->is_call && !request->is_exit && !request->is_syscall;
+	bool is_window = request->is_site || request->is_syscall;
+	bool is_entry = !request->is_call && !request->is_exit && !is_window;
 
 	*has_breakpoint = false;
 	if (draft->trusts_files && !heap)
@@ -211,7 +215,7 @@ static bool differs_from_file(const struct draft *draft, const struct probe_requ
 	if (!file_bytes || !nr)
 		return false;
 	/* The next function may have a breakpoint, too. */
-	if (is_entry && request->nr_bytes)
+	if ((is_entry || is_window) && request->nr_bytes)
 		nr = min_u64(nr, request->nr_bytes);
 	if (is_entry && bytes[0] != file_bytes[0] && patch_is_breakpoint(bytes[0])) {
 		*has_breakpoint = true;
@@ -249,6 +253,34 @@ static enum patch_outcome draw_word(const struct draft *draft, const struct prob
 static uint64_t next_address(const struct draft *draft, const struct probe_request *request)
 {
 	return request + 1 < draft->requests + draft->nr_requests ? request[1].address : 0;
+}
+
+/* The first pad must be there, and the others save the program from breakpoints of other tools. */
+static enum patch_outcome draw_site(struct draft *draft, const struct probe_request *request,
+				    const struct patch_function *function, struct code_area *area,
+				    const struct patch_counter *counter)
+{
+	struct patch *patch = next_patch(draft);
+	enum patch_outcome outcome =
+		patch_site(patch, function, request->code->branches, area, counter);
+	uint64_t next = next_address(draft, request);
+
+	if (outcome)
+		return outcome;
+	if (request->has_other_word)
+		return PATCH_OTHER_WORD;
+	if (next && next < request->address + PATCH_SITE_BYTES)
+		return PATCH_TAKEN;
+	patch->callee = request->semaphore;
+	for (unsigned int i = 0; i < PATCH_PADS_MAX; i++) {
+		if (patch->pads & 1U << i &&
+		    !pads_add(&draft->pads, patch_pad(patch, i), patch->thunk)) {
+			if (!i)
+				return PATCH_PAD_TAKEN;
+			patch->pads &= (uint8_t) ~(1U << i);
+		}
+	}
+	return PATCH_OK;
 }
 
 /* A landing pad in front of the jump is not patched by itself, but room for the program's own is.
@@ -300,6 +332,8 @@ static enum patch_outcome draw(struct draft *draft, struct probe_request *reques
 		return PATCH_DIFFERS_FROM_FILE;
 	if (draft->nr_spans && !counter->owners)
 		return PATCH_NO_ROOM;
+	if (request->is_site)
+		return draw_site(draft, request, &function, area, counter);
 	if (request->is_exit)
 		return nr < request->nr_bytes
 			       ? PATCH_UNKNOWN_CODE
@@ -318,13 +352,14 @@ static enum patch_outcome draw(struct draft *draft, struct probe_request *reques
 }
 
 /*
- * Probes must not overlap: if a call lies in a function's first bytes, the function's probe wins.
+ * Probes must not overlap: if a call lies in a function's first bytes, the function's probe wins;
+ * of any others that at the lower address.
  */
 static bool overlaps_last(const struct draft *draft, const struct probe_request *request)
 {
 	const struct patch *last = draft->patches.nr ? last_patch(draft) : NULL;
 
-	return last && request->address < last->address + last->nr_bytes;
+	return last && request->address < last->address + patch_nr_known(last);
 }
 
 static bool counts_each_pass(const struct probe_request *request)
@@ -352,10 +387,13 @@ static void share_last(const struct draft *draft, struct probe_request *request)
 	const struct patch *last = last_patch(draft);
 
 	request->counter = (uint32_t)draft->patches.nr - 1;
-	request->outcome = request->is_call && counts_each_pass(draft->drawn_for) &&
-					   patch_always_calls(last, request->address)
-				   ? PATCH_OK
-				   : PATCH_BEHIND_ENTRY;
+	request->outcome = PATCH_TAKEN;
+	if (!request->is_call || last->kind != PATCH_ENTRY)
+		return;
+	request->outcome =
+		counts_each_pass(draft->drawn_for) && patch_always_calls(last, request->address)
+			? PATCH_OK
+			: PATCH_BEHIND_ENTRY;
 }
 
 static uint64_t gate_table(const struct draft *draft)
@@ -488,6 +526,33 @@ static bool has_notes(const struct draft *draft)
 	return false;
 }
 
+static bool has_sites(const struct draft *draft)
+{
+	for (size_t i = 0; i < draft->nr_requests; i++) {
+		if (draft->requests[i].is_site)
+			return true;
+	}
+	return false;
+}
+
+/* Private memory of the probes comes to lie below the first part, see region.c. */
+#define PRIVATE_BYTES ((uint64_t)64 << 20)
+
+static bool begin_pads(struct draft *draft)
+{
+	const struct region_plan *plan = &draft->plan;
+
+	if (!pads_begin(&draft->pads, draft->access->pid))
+		return false;
+	for (uint32_t i = 0; i < plan->nr_parts; i++) {
+		uint64_t start = plan->parts[i].address;
+
+		pads_take(&draft->pads, start - min_u64(start, i ? 0 : PRIVATE_BYTES),
+			  start + region_plan_bytes(plan, i, true));
+	}
+	return true;
+}
+
 static bool counts_calls(const struct draft *draft)
 {
 	for (size_t i = 0; i < draft->nr_requests; i++) {
@@ -572,15 +637,17 @@ static int draw_all(struct draft *draft, enum copies copies, struct err *err)
 	plan->nr_patches = draft->nr_requests;
 	if (place_parts(draft, err) < 0)
 		return err->code;
+	if (has_sites(draft) && !begin_pads(draft))
+		return err_set(err, ERR_GONE, "process %d has ended", (int)draft->access->pid);
 	for (uint32_t i = 0; i < plan->nr_parts; i++) {
 		draft->code[i] = xmalloc(plan->parts[i].code_bytes);
 		draw_part(draft, i);
 	}
 	heap_draft_finish(&draft->heap, &draft->patches);
 	refuse_incomplete(draft);
-	if (!draft->patches.nr)
-		return err_set(err, ERR_EMPTY, "nothing can be counted");
-	return draft->gate || draft->nr_spans ? check_gate(draft, err) : 0;
+	if ((draft->gate || draft->nr_spans) && check_gate(draft, err) < 0)
+		return err->code;
+	return draft->patches.nr ? 0 : err_set(err, ERR_EMPTY, "nothing can be counted");
 }
 
 static bool has_patch_in_sled(const struct draft *draft)
@@ -598,7 +665,8 @@ static int fill_region(struct installation *installation, const struct draft *dr
 	const struct patch_table patches = patch_table_made(&draft->patches);
 	struct region_contents contents = {.patches = &patches,
 					   .owners_at = draft->owners_at,
-					   .is_kept = has_patch_in_sled(draft)};
+					   .is_kept = has_patch_in_sled(draft),
+					   .pads = draft->pads.nr ? &draft->pads : NULL};
 
 	for (uint32_t i = 0; i < draft->plan.nr_parts; i++) {
 		const uint64_t shared = region_plan_heap(&draft->plan, i);

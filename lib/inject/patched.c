@@ -44,6 +44,30 @@ static void sort_thunks(struct patched *patched)
 		&patched->patches);
 }
 
+static int compare_pads(const void *a, const void *b)
+{
+	const struct patched_pad *left = a, *right = b;
+
+	return (left->address > right->address) - (left->address < right->address);
+}
+
+static void add_pads(struct patched *patched, size_t index)
+{
+	struct patch patch;
+
+	patch_table_get(&patched->patches, index, &patch);
+	for (unsigned int i = 0; i < PATCH_PADS_MAX; i++) {
+		struct patched_pad pad = {patch_pad(&patch, i), (uint32_t)index};
+
+		if (!(patch.pads & 1U << i))
+			continue;
+		ARRAY_GROW(patched->pads, patched->nr_pads, patched->cap_pads);
+		patched->pads[patched->nr_pads++] = pad;
+		patched->thunk_start = min_u64(patched->thunk_start, pad.address);
+		patched->thunk_end = max_u64(patched->thunk_end, pad.address + 1);
+	}
+}
+
 void patched_init(struct patched *patched, const struct patch_table *patches)
 {
 	bool is_sorted = true;
@@ -60,6 +84,8 @@ void patched_init(struct patched *patched, const struct patch_table *patches)
 		last = thunk;
 		if (shape->kind == PATCH_WORD)
 			continue; /* no thread is there, nor in a thunk of it */
+		if (shape->pads)
+			add_pads(patched, i);
 		patched->start = min_u64(patched->start, address);
 		patched->end = max_u64(patched->end, address + shape->nr_bytes + 1);
 		patched->thunk_start = min_u64(patched->thunk_start, thunk);
@@ -69,6 +95,8 @@ void patched_init(struct patched *patched, const struct patch_table *patches)
 		patched->thunk_end =
 			max_u64(patched->thunk_end, shape->stub + shape->nr_stub_bytes);
 	}
+	if (patched->nr_pads)
+		qsort(patched->pads, patched->nr_pads, sizeof(*patched->pads), compare_pads);
 	if (!is_sorted)
 		sort_thunks(patched);
 }
@@ -76,6 +104,7 @@ void patched_init(struct patched *patched, const struct patch_table *patches)
 void patched_release(struct patched *patched)
 {
 	free(patched->by_thunk);
+	free(patched->pads);
 	*patched = (struct patched){.start = 0};
 }
 
@@ -125,6 +154,18 @@ static size_t find_thunk(const struct patched *patched, uint64_t pc)
 		       : NO_PATCH;
 }
 
+/* A pad is one instruction: a thread there has still to come to the thunk. */
+static uint64_t behind_pad(const struct patched *patched, uint64_t pc)
+{
+	const struct patched_pad wanted = {.address = pc};
+	const struct patched_pad *pad = patched->nr_pads
+						? bsearch(&wanted, patched->pads, patched->nr_pads,
+							  sizeof(wanted), compare_pads)
+						: NULL;
+
+	return pad ? patch_table_thunk(&patched->patches, pad->index) : pc;
+}
+
 /*
  * The thunk that a thread is in; or on the way of which it is in the stub: then *pc becomes its
  * place in the thunk. Returns the index of its patch, or NO_PATCH.
@@ -132,9 +173,12 @@ static size_t find_thunk(const struct patched *patched, uint64_t pc)
 static size_t find_thread(const struct patched *patched, uint64_t *pc, uint64_t link,
 			  struct patch *patch, struct patch_saved *saved)
 {
-	size_t found = find_thunk(patched, *pc);
-	bool is_in_stub = found == NO_PATCH;
+	size_t found;
+	bool is_in_stub;
 
+	*pc = behind_pad(patched, *pc);
+	found = find_thunk(patched, *pc);
+	is_in_stub = found == NO_PATCH;
 	*saved = (struct patch_saved){.nr_bytes = 0};
 	if (is_in_stub)
 		found = find_thunk(patched, link);
@@ -201,6 +245,33 @@ static struct run run_from(const struct patched *patched, size_t first)
 	return run;
 }
 
+/* That of a static probe; 0: there is none. */
+static uint64_t semaphore_of(const struct patched *patched, size_t index)
+{
+	struct patch patch;
+
+	if (patch_table_shape(&patched->patches, index)->kind != PATCH_SITE)
+		return 0;
+	patch_table_get(&patched->patches, index, &patch);
+	return patch.callee;
+}
+
+/* One tool more or less wants the place to be passed: all threads are stopped. */
+static bool count_semaphore(struct target_memory *memory, const struct patched *patched,
+			    size_t index, int more)
+{
+	uint64_t at = semaphore_of(patched, index);
+	uint16_t count;
+
+	if (!at)
+		return true;
+	if (!target_memory_get(memory, at, &count, sizeof(count)) ||
+	    count == (more > 0 ? UINT16_MAX : 0))
+		return false;
+	count = (uint16_t)(count + more);
+	return target_memory_put(memory, at, &count, sizeof(count));
+}
+
 enum run_step { RUN_APPLY, RUN_UNDO };
 
 /* Is there a breakpoint of another tool between two patches? */
@@ -265,16 +336,41 @@ static bool read_run(struct patched_bytes *all, const struct run *run, uint8_t *
 static bool step_run(const struct run *run, uint8_t *bytes, struct target_memory *memory,
 		     enum run_step step)
 {
+	bool is_undone[RUN_BYTES + 1] = {false};
+
+	assert(run->nr <= RUN_BYTES);
 	for (size_t i = 0; i < run->nr; i++) {
 		const struct patch_window patch = window_in(run, i);
 		uint8_t *place = bytes + (patch.address - run->address);
 
-		if (step == RUN_APPLY)
+		if (step == RUN_APPLY) {
 			memcpy(place, patch.new, patch.nr_bytes);
-		else if (memcmp(place, patch.new, patch.nr_bytes) == 0)
+		} else if (memcmp(place, patch.new, patch.nr_bytes) == 0) {
 			memcpy(place, patch.old, patch.nr_bytes);
+			is_undone[i] = true;
+		}
 	}
-	return write_run(run, bytes, memory, step);
+	if (!write_run(run, bytes, memory, step))
+		return false;
+	/* If profc is killed right here, the place is passed in vain from now on. */
+	for (size_t i = 0; i < run->nr; i++) {
+		if (is_undone[i])
+			count_semaphore(memory, run->patched, run->first + i, -1);
+	}
+	return true;
+}
+
+/* Before there are patches: one that is there has been counted. */
+static bool count_semaphores(const struct patched *patched, struct target_memory *memory)
+{
+	for (size_t i = 0; i < patched->patches.nr; i++) {
+		if (count_semaphore(memory, patched, i, 1))
+			continue;
+		while (i-- > 0)
+			count_semaphore(memory, patched, i, -1);
+		return false;
+	}
+	return true;
 }
 
 /* Gives the process a page of its own there, unless the last call did. */
@@ -312,7 +408,7 @@ static bool has_old_bytes(const struct patched *patched, struct target_memory *m
 		const uint8_t *bytes = patched_bytes_at(all, i);
 		const struct patch_window patch = patch_table_window(&patched->patches, i);
 
-		is_same = bytes && memcmp(bytes, patch.old, patch.nr_bytes) == 0 &&
+		is_same = bytes && memcmp(bytes, patch.old, patch.nr_known) == 0 &&
 			  patched_bytes_lead_to(all, i) &&
 			  (!touches || touch_patch(memory, &patch, &touched));
 	}
@@ -320,9 +416,23 @@ static bool has_old_bytes(const struct patched *patched, struct target_memory *m
 	return is_same;
 }
 
+/* Pages with semaphores are read from the file now, and not while threads are stopped. */
+static bool has_semaphores(const struct patched *patched, struct target_memory *memory)
+{
+	uint16_t count;
+
+	for (size_t i = 0; i < patched->patches.nr; i++) {
+		uint64_t at = semaphore_of(patched, i);
+
+		if (at && !target_memory_get(memory, at, &count, sizeof(count)))
+			return false;
+	}
+	return true;
+}
+
 bool patched_prepare(const struct patched *patched, struct target_memory *memory)
 {
-	return has_old_bytes(patched, memory, true);
+	return has_semaphores(patched, memory) && has_old_bytes(patched, memory, true);
 }
 
 struct undoing {
@@ -345,14 +455,30 @@ static bool leave_stub(const struct undoing *undoing, struct context *context,
 	return true;
 }
 
-/* Pops the registers that a thunk has pushed. */
-static bool pop(const struct undoing *undoing, struct context *context, unsigned int nr)
+/* Restores what a thunk has pushed, up to the flags. */
+static bool pop(const struct undoing *undoing, struct context *context, const struct patch *patch,
+		uint64_t pc)
 {
-	for (unsigned int i = nr; i > 0; i--) {
+	const struct patch_spared spared = patch_spared_at(patch, pc);
+	uint64_t flags;
+
+	for (unsigned int i = patch_nr_pushed(patch, pc); i > 0; i--) {
 		if (!target_memory_word(undoing->memory, context->sp, &context->pushed[i - 1]))
 			return false;
 		context->sp += sizeof(uint64_t);
 	}
+	if (spared.has_first) {
+		if (!target_memory_word(undoing->memory, context->sp, &context->pushed[0]))
+			return false;
+		context->sp += sizeof(uint64_t);
+	}
+	if (spared.has_flags) {
+		if (!target_memory_word(undoing->memory, context->sp, &flags))
+			return false;
+		context->sp += sizeof(uint64_t);
+		context->flags = (context->flags & ~PATCH_FLAGS) | (flags & PATCH_FLAGS);
+	}
+	context->sp += spared.nr_bytes;
 	return true;
 }
 
@@ -374,8 +500,7 @@ static void move_out(void *owner, struct context *context)
 		undoing->is_stuck = true;
 		return;
 	}
-	if (!leave_stub(undoing, context, &saved) ||
-	    !pop(undoing, context, patch_nr_pushed(&patch, pc)))
+	if (!leave_stub(undoing, context, &saved) || !pop(undoing, context, &patch, pc))
 		return;
 	context->pc = original;
 	context->is_changed =
@@ -445,6 +570,21 @@ bool patched_undo(const struct patched *patched, struct stopped *stopped,
 	return patched_leave(patched, stopped, memory, states);
 }
 
+/* For patches that could not be written; others are counted down with their patches. */
+static void uncount_missing(const struct patched *patched, struct target_memory *memory)
+{
+	uint8_t bytes[PATCH_MAX_BYTES];
+
+	for (size_t i = 0; i < patched->patches.nr; i++) {
+		const struct patch_window patch = patch_table_window(&patched->patches, i);
+
+		if (patch.kind == PATCH_SITE &&
+		    !(target_memory_get(memory, patch.address, bytes, patch.nr_bytes) &&
+		      memcmp(bytes, patch.new, patch.nr_bytes) == 0))
+			count_semaphore(memory, patched, i, -1);
+	}
+}
+
 /* No thread has run the new bytes yet. */
 static void take_back(const struct patched *patched, struct stopped *stopped,
 		      struct target_memory *memory)
@@ -463,7 +603,8 @@ bool patched_apply(const struct patched *patched, struct stopped *stopped,
 					      .found = move_in,
 					      .owner = (void *)(uintptr_t)patched};
 
-	if (!has_old_bytes(patched, memory, false) || contexts_need_sleeper(stopped, &search))
+	if (!has_old_bytes(patched, memory, false) || contexts_need_sleeper(stopped, &search) ||
+	    !count_semaphores(patched, memory))
 		return false;
 	/*
 	 * Move threads first: thunks also work with the old bytes, and profc may be killed in
@@ -473,6 +614,7 @@ bool patched_apply(const struct patched *patched, struct stopped *stopped,
 	stopped_write_back(stopped);
 	if (write_all(patched, stopped, memory, RUN_APPLY, &search))
 		return true;
+	uncount_missing(patched, memory);
 	take_back(patched, stopped, memory);
 	return false;
 }
@@ -481,6 +623,7 @@ bool patched_original_pc(const struct patched *patched, pid_t pid, uint64_t pc, 
 			 uint64_t *original, unsigned int *pushed_bytes)
 {
 	struct patch patch;
+	struct patch_spared spared;
 	struct patch_saved saved;
 	enum patch_place place;
 
@@ -495,7 +638,10 @@ bool patched_original_pc(const struct patched *patched, pid_t pid, uint64_t pc, 
 	*pushed_bytes = (unsigned int)sizeof(uint64_t) * patch_nr_pushed(&patch, pc);
 	if (place == PATCH_AT_CALL)
 		*pushed_bytes = sizeof(uint64_t);
+	spared = patch_spared_at(&patch, pc);
 	*pushed_bytes += saved.nr_bytes + (unsigned int)sizeof(uint64_t) * saved.nr_words;
+	*pushed_bytes += spared.nr_bytes +
+			 (unsigned int)sizeof(uint64_t) * (spared.has_flags + spared.has_first);
 	if (place != PATCH_AT_WORD)
 		return true;
 	return target_memory_get_once(pid, *original, original, sizeof(*original));

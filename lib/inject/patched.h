@@ -19,16 +19,24 @@ enum patched_state {
 	PATCHED_OTHER,	   /* the process has written other bytes there */
 	/* Its library was unloaded, and perhaps loaded and patched again; or it was never there. */
 	PATCHED_GONE,
-	/* A pointer that the program has changed. It may, and our memory is not in use for it. */
+	/*
+	 * A pointer that the program has changed, or a byte that another tool has. They may, and
+	 * our memory is not in use for it.
+	 */
 	PATCHED_REPLACED,
 };
 
 /* The patches of a process, found by address or by thunk. Immutable: any thread may use it. */
 struct patched {
-	struct patch_table patches;	 /* borrowed; patch_table_is_sound() */
-	uint32_t *by_thunk;		 /* owned; NULL: thunks are in the order of patches */
+	struct patch_table patches; /* borrowed; patch_table_is_sound() */
+	uint32_t *by_thunk;	    /* owned; NULL: thunks are in the order of patches */
+	struct patched_pad {
+		uint64_t address;
+		uint32_t index; /* of its patch */
+	} * pads;		/* owned, by address; those of static probes */
+	size_t nr_pads, cap_pads;
 	uint64_t start, end;		 /* of all windows */
-	uint64_t thunk_start, thunk_end; /* of all thunks, and their stubs */
+	uint64_t thunk_start, thunk_end; /* of all thunks, their stubs, and pads */
 };
 
 void patched_init(struct patched *patched, const struct patch_table *patches);

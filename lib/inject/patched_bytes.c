@@ -61,7 +61,7 @@ static void read_blocks(struct patched_bytes *bytes, size_t first, uint64_t addr
 			break;
 		if (block == bytes->nr_blocks)
 			bytes->nr_blocks++;
-		end = patch.address + patch.nr_bytes;
+		end = patch.address + patch.nr_known;
 	}
 	bytes->nr_bytes = read_memory(bytes, address, (size_t)(end - address));
 }
@@ -88,7 +88,7 @@ const uint8_t *patched_bytes_run(struct patched_bytes *bytes, size_t index, size
 
 const uint8_t *patched_bytes_at(struct patched_bytes *bytes, size_t index)
 {
-	return patched_bytes_run(bytes, index, patch_table_shape(bytes->patches, index)->nr_bytes);
+	return patched_bytes_run(bytes, index, patch_table_window(bytes->patches, index).nr_known);
 }
 
 bool patched_bytes_lead_to(struct patched_bytes *bytes, size_t index)

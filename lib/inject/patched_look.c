@@ -59,7 +59,8 @@ static bool leads_to_region(struct looking *looking, const struct patch_window *
 
 	memcpy(&distance, bytes + at + 1, sizeof(distance));
 	target = patch->address + at + JUMP_BYTES + (uint64_t)(int64_t)distance;
-	while ((bytes[at] == 0xe9 || bytes[at] == 0xe8) && proc_maps_next(&iter, &map) == 1) {
+	while (patch->nr_bytes >= JUMP_BYTES && (bytes[at] == 0xe9 || bytes[at] == 0xe8) &&
+	       proc_maps_next(&iter, &map) == 1) {
 		if (target >= map.start && target < map.end)
 			return is_of_region(&map);
 	}
@@ -79,8 +80,9 @@ static enum patched_state state_of(struct looking *looking, const struct patch_w
 	if (!page_is_written(looking->pid, patch->address) &&
 	    !page_is_written(looking->pid, patch->address + patch->nr_bytes - 1))
 		return PATCHED_GONE;
+	/* The kernel has put the one byte of a static probe back, with a uprobe that was on it. */
 	if (memcmp(bytes, patch->old, patch->nr_bytes) == 0)
-		return PATCHED_AS_BEFORE;
+		return patch->nr_known > patch->nr_bytes ? PATCHED_REPLACED : PATCHED_AS_BEFORE;
 	return leads_to_region(looking, patch, bytes) ? PATCHED_GONE : PATCHED_OTHER;
 }
 

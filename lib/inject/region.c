@@ -21,6 +21,7 @@
 #include "base/scan.h"
 #include "heap/heap_shared.h"
 #include "inject/memory_file.h"
+#include "inject/pads.h"
 #include "inject/remote.h"
 #include "inject/stopped.h"
 #include "patch/note.h"
@@ -254,16 +255,21 @@ struct making {
 	pid_t pid;
 	char name[64];
 	struct memory data, rest;
-	struct mapped mapped[2 * REGION_PARTS_MAX + 2]; /* so far */
+	struct mapped mapped[2 * REGION_PARTS_MAX + 2 + PADS_PAGES_MAX]; /* so far */
 	size_t nr_mapped;
 	uint64_t below_bytes; /* below the first part, of private memory and gaps */
 };
+
+static uint64_t pads_bytes(const struct region_contents *contents)
+{
+	return contents->pads ? contents->pads->nr * contents->pads->page_bytes : 0;
+}
 
 /* Are our files mapped there, or did the process swap the descriptors before the calls of mmap? */
 static bool is_mapped_there(const struct making *making)
 {
 	const struct region_plan *plan = making->plan;
-	uint64_t nr_data = 0, nr_rest = plan->gate_bytes;
+	uint64_t nr_data = 0, nr_rest = plan->gate_bytes + pads_bytes(making->contents);
 	cleanup_close int maps = proc_open_task_file(making->pid, making->pid, "maps");
 	struct proc_range_walk walk;
 	struct proc_range range;
@@ -422,6 +428,37 @@ static int64_t map_gate(struct making *making)
 	return plan->gate_bytes ? map_there(making, &making->rest, &gate) : 0;
 }
 
+/* In the file they follow the table of the gate. */
+static uint64_t pads_offset(const struct region_plan *plan)
+{
+	const struct region_part *last = &plan->parts[plan->nr_parts - 1];
+
+	return last->file_offset + last->code_bytes + plan->gate_bytes;
+}
+
+static int64_t map_pads(struct making *making)
+{
+	const struct pads *pads = making->contents->pads;
+	int64_t status = 0;
+	size_t nr;
+
+	for (size_t i = 0; pads && i < pads->nr && status == 0; i += nr) {
+		struct wanted_map page = {.address = pads->addresses[i],
+					  .offset =
+						  pads_offset(making->plan) + i * pads->page_bytes,
+					  .protection = PROT_READ | PROT_EXEC,
+					  .flags = MAP_PRIVATE | MAP_FIXED_NOREPLACE};
+
+		for (nr = 1; i + nr < pads->nr; nr++) {
+			if (pads->addresses[i + nr] != pads->addresses[i] + nr * pads->page_bytes)
+				break;
+		}
+		page.nr_bytes = nr * pads->page_bytes;
+		status = map_there(making, &making->rest, &page);
+	}
+	return status;
+}
+
 static int map_all(struct making *making, struct err *err)
 {
 	int64_t status = 0;
@@ -430,6 +467,8 @@ static int map_all(struct making *making, struct err *err)
 		status = map_part(making, i);
 	if (status == 0)
 		status = map_gate(making);
+	if (status == 0)
+		status = map_pads(making);
 	if (status < 0)
 		return refused(err, making->pid, "map executable memory", status);
 	if (!is_mapped_there(making))
@@ -567,10 +606,8 @@ static int make_rest(struct making *making, struct err *err)
 	const struct region_plan *plan = making->plan;
 	const struct region_contents *contents = making->contents;
 	struct file_pieces pieces = {.nr = 0};
-	const struct region_part *last = &plan->parts[plan->nr_parts - 1];
 	struct memory *rest = &making->rest;
 	int status = make_memory(making, rest, err);
-	uint64_t end;
 	void *head;
 
 	file_pieces_add(&pieces, 0, &making->region->header, sizeof(making->region->header));
@@ -580,8 +617,8 @@ static int make_rest(struct making *making, struct err *err)
 	for (uint32_t i = 0; i < plan->nr_parts; i++)
 		file_pieces_add(&pieces, plan->parts[i].file_offset, contents->code[i],
 				contents->nr_code_bytes[i]);
-	end = last->file_offset + last->code_bytes + plan->gate_bytes;
-	file_pieces_add(&pieces, end, NULL, 0);
+	file_pieces_add(&pieces, pads_offset(plan), contents->pads ? contents->pads->bytes : NULL,
+			(size_t)pads_bytes(contents));
 	if (status == 0)
 		status = memory_file_take_filled(&rest->file, making->pid, rest->fd, making->name,
 						 &pieces, err);

@@ -12,6 +12,7 @@
 struct target_memory;
 struct err;
 struct heap_shared;
+struct pads;
 struct patch_notes;
 struct patch_slow;
 struct patch_span;
@@ -30,6 +31,7 @@ struct stopped;
  *	header | patches	sealed: mapped before the data
  *	code of part 0 | ...	sealed: each mapped after the data, to be executed
  *	table of a gate		private and writable, after the code of part 0
+ *	pads			sealed: each page where the code of the program decides
  *
  * The data of a part are elsewhere where its code would else be too far from what leads there: then
  * the code follows the header.
@@ -164,6 +166,7 @@ struct region_contents {
 	uint8_t *code[REGION_PARTS_MAX]; /* region_make() adds the private address, */
 	size_t owners_at; /* and here that of the table of owners, if copies have some */
 	bool is_kept;
+	const struct pads *pads; /* or NULL */
 };
 
 /*

@@ -20,6 +20,7 @@
 #include "base/served_file.h"
 #include "inject/access.h"
 #include "inject/heap_installation.h"
+#include "inject/pads.h"
 #include "inject/patched.h"
 #include "inject/patched_look.h"
 #include "inject/region.h"
@@ -34,7 +35,7 @@
 #define PATCHES_MAX	((uint64_t)1 << 20)
 #define REGIONS_MAX	256
 #define DESCRIPTORS_MAX 64
-#define RANGES_MAX	(4 * REGION_PARTS_MAX)
+#define RANGES_MAX	(4 * REGION_PARTS_MAX + PADS_PAGES_MAX)
 /*
  * If a thread has to leave the probes by itself we pause, each time twice as long: a wait with a
  * time-out that restarts at each stop can end between two of them.
@@ -236,7 +237,7 @@ static size_t list_ranges(pid_t pid, const uint64_t inodes[2], struct range *ran
 			ranges[nr - 1].end = map.end;
 		else
 			ranges[nr++] = (struct range){map.start, map.end, false};
-		ranges[nr - 1].has_header |= map.inode == inodes[0];
+		ranges[nr - 1].has_header |= map.inode == inodes[0] && !map.offset;
 	}
 	buf_release(&text);
 	return nr;

@@ -45,12 +45,15 @@ struct probe_request {
 	/* Borrowed. */
 	const struct probe_code *code;
 	const struct probe_of_heap *heap; /* NULL: it is none of an allocator */
+	uint64_t semaphore;		  /* is_site: of its word, or 0 */
 	uint32_t nr_bytes;		  /* of the function; 0: not known */
 	uint32_t number;		  /* the caller's own */
 	uint32_t counter;		  /* set by installation_make(), if PATCH_OK */
 	enum patch_outcome outcome : 8;	  /* likewise, always */
 	enum patch_pass pass : 8;
-	bool is_call, is_exit; /* else an entry */
+	bool is_call, is_exit; /* else an entry, */
+	bool is_site;	       /* or the nop of a static probe */
+	bool has_other_word;   /* is_site: the word is not of its file */
 	uint8_t exit_at;       /* is_exit: the offset of the way out, in nr_bytes */
 	bool is_syscall;       /* or, in front of a system call, nr_bytes of instructions */
 	uint16_t return_at;    /* PATCH_NOTE: by PATCH_RETURN_AT() */

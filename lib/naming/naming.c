@@ -96,6 +96,7 @@ void naming_free(struct naming *naming)
 	free(naming->has_module);
 	free(naming->calls);
 	for (size_t i = 0; i < naming->gates.nr; i++) {
+		free(naming->gates.at[i].provider);
 		free(naming->gates.at[i].functions[0].name);
 		free(naming->gates.at[i].functions[1].name);
 	}
@@ -136,7 +137,7 @@ void naming_add_file(struct naming *naming, const char *path)
 		.text = path, .lines = {.path = path, .first = 1, .last = UINT32_MAX}};
 }
 
-static void add_gate(struct naming *naming, const char *function, const char *to)
+static struct gate_wanted *add_gate(struct naming *naming, const char *function, const char *to)
 {
 	struct gate_wanted *gate;
 
@@ -144,6 +145,7 @@ static void add_gate(struct naming *naming, const char *function, const char *to
 	gate = &naming->gates.at[naming->gates.nr++];
 	*gate = (struct gate_wanted){.functions[0].name = xstrdup(function)};
 	gate->functions[1].name = to ? xstrdup(to) : NULL;
+	return gate;
 }
 
 void naming_set_within(struct naming *naming, const char *function)
@@ -156,6 +158,13 @@ void naming_add_span(struct naming *naming, const char *function, const char *to
 	assert(naming->gates.nr < PATCH_SPANS_MAX);
 	add_gate(naming, function, to);
 	naming->gates.are_timed = true;
+}
+
+void naming_add_sites(struct naming *naming, const char *provider, const char *probe,
+		      const char *to)
+{
+	naming_add_span(naming, probe, to);
+	naming->gates.at[naming->gates.nr - 1].provider = xstrdup(provider);
 }
 
 static const struct gate_function *next_gate_function(const struct naming *naming, size_t *at)
@@ -171,21 +180,26 @@ static const struct gate_function *next_gate_function(const struct naming *namin
 	return NULL;
 }
 
-static bool has_gate_function(const struct naming *naming, const char *name)
+/* `provider`: NULL where it is a function. */
+static bool has_in_gate(const struct naming *naming, const char *provider, const char *name)
 {
-	const struct gate_function *function;
-	size_t at = 0;
+	for (size_t i = 0; i < naming->gates.nr; i++) {
+		const struct gate_wanted *gate = &naming->gates.at[i];
 
-	while ((function = next_gate_function(naming, &at))) {
-		if (strcmp(function->name, name) == 0)
-			return true;
+		if (!gate->provider != !provider ||
+		    (provider && strcmp(gate->provider, provider) != 0))
+			continue;
+		for (size_t k = 0; k < ARRAY_SIZE(gate->functions); k++) {
+			if (gate->functions[k].name && strcmp(gate->functions[k].name, name) == 0)
+				return true;
+		}
 	}
 	return false;
 }
 
-bool naming_has_span(const struct naming *naming, const char *function)
+bool naming_has_span(const struct naming *naming, const char *provider, const char *function)
 {
-	return has_gate_function(naming, function);
+	return has_in_gate(naming, provider, function);
 }
 
 void naming_add_allocators(struct naming *naming)
@@ -225,7 +239,7 @@ bool naming_asks(const void *context, const char *name)
 		    regexec(&naming->patterns[i].function, name, 0, NULL, 0) == 0)
 			return true;
 	}
-	return has_gate_function(naming, name);
+	return has_in_gate(naming, NULL, name);
 }
 
 static void hint_at_others(const struct naming *naming, const char *command, struct err *err)
@@ -243,8 +257,17 @@ static int check_timed(const struct naming *naming, const char *command, struct 
 	size_t at = 0;
 
 	while (naming->gates.are_timed && (gate = next_gate_function(naming, &at))) {
+		const char *provider = naming->gates.at[(at - 1) / 2].provider;
+
 		if (gate->is_found)
 			continue;
+		if (provider) {
+			err_set(err, ERR_NOT_FOUND, "--spans: there is no static probe %s:%s",
+				provider, gate->name);
+			err_hint(err, "'readelf -n FILE' lists those of a program or library; what "
+				      "is loaded later is searched, too");
+			return ERR_NOT_FOUND;
+		}
 		if (gate->nr_inlined)
 			return err_set(err, ERR_NOT_FOUND,
 				       "--spans: '%s' is inlined everywhere, in %u places",

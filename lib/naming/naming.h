@@ -34,8 +34,11 @@ void naming_set_within(struct naming *naming, const char *function);
  * naming_set_within(). A name is in one of them.
  */
 void naming_add_span(struct naming *naming, const char *function, const char *to);
-/* Is that function in one of them? */
-bool naming_has_span(const struct naming *naming, const char *function);
+/* Likewise, the time between two static probes of a provider (elf/elf_sdt.h). */
+void naming_add_sites(struct naming *naming, const char *provider, const char *probe,
+		      const char *to);
+/* Is that function in one of them, or that probe? `provider` is NULL for a function. */
+bool naming_has_span(const struct naming *naming, const char *provider, const char *function);
 /* Add the functions of allocators, to record allocations. */
 void naming_add_allocators(struct naming *naming);
 /* Add the functions of C libraries that make a system call each. */

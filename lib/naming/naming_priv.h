@@ -31,6 +31,7 @@ struct calls_wanted {
  * second of two between which time is measured.
  */
 struct gate_wanted {
+	char *provider; /* owned: of two static probes, rather than functions; or NULL */
 	struct gate_function {
 		char *name; /* owned; NULL, of the second: there is none */
 		bool is_found;

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/index_set.h"
 #include "elf/elf_image.h"
+#include "elf/elf_sdt.h"
 #include "heap/heap_names.h"
 #include "naming/callees.h"
 #include "naming/cpython_pools.h"
@@ -632,11 +633,61 @@ static void note_found(const struct search *search, struct gate_function *functi
 	}
 }
 
+/* Twice the number of its pair, and one more for its end. */
+static int number_of_site(const void *context, const char *provider, const char *name)
+{
+	const struct naming *naming = context;
+
+	for (size_t i = 0; i < naming->gates.nr; i++) {
+		const struct gate_wanted *gate = &naming->gates.at[i];
+
+		if (!gate->provider || strcmp(gate->provider, provider) != 0)
+			continue;
+		for (size_t k = 0; k < ARRAY_SIZE(gate->functions); k++) {
+			if (strcmp(gate->functions[k].name, name) == 0)
+				return (int)(2 * i + k);
+		}
+	}
+	return -1;
+}
+
+static void want_site(const struct search *search, const struct elf_sdt_site *site)
+{
+	uint8_t index = (uint8_t)(site->number / 2);
+	struct gate_wanted *gate = &search->naming->gates.at[index];
+	struct gate_function *function = &gate->functions[site->number % 2];
+	cleanup_free char *name = xasprintf("%s:%s", gate->provider, function->name);
+
+	function->is_found = true;
+	wanted_add_site(search->wanted, site->number % 2 ? WANTED_SPAN_TO : WANTED_SPAN_FROM, index,
+			site->address, site->semaphore, name);
+}
+
+static void find_sites(const struct search *search)
+{
+	struct elf_sdt sdt = {.wants = number_of_site, .context = search->naming};
+	bool is_wanted = false;
+
+	for (size_t i = 0; i < search->naming->gates.nr; i++)
+		is_wanted |= search->naming->gates.at[i].provider != NULL;
+	if (!is_wanted)
+		return;
+	elf_image_sdt(search->file->image, &sdt);
+	if (sdt.nr > ELF_SDT_SITES_MAX && !search->wanted->gate_refusal)
+		search->wanted->gate_refusal =
+			xasprintf("static probes are in more than %d places", ELF_SDT_SITES_MAX);
+	for (size_t i = 0; i < sdt.nr; i++)
+		want_site(search, &sdt.at[i]);
+	elf_sdt_release(&sdt);
+}
+
 static void find_gate(const struct search *search, uint8_t index)
 {
 	struct gate_function *functions = search->naming->gates.at[index].functions;
 	bool is_pair = functions[1].name;
 
+	if (search->naming->gates.at[index].provider)
+		return; /* see find_sites() */
 	note_found(search, &functions[0],
 		   want_named(search, functions[0].name,
 			      is_pair ? WANTED_SPAN_FROM : WANTED_GATE_ENTRY, index));
@@ -659,6 +710,7 @@ static void find_gates(const struct search *search)
 {
 	for (size_t i = 0; i < search->naming->gates.nr; i++)
 		find_gate(search, (uint8_t)i);
+	find_sites(search);
 	/* C++ calls this when an exception is caught, and frames are gone. */
 	if (has_gate(search->naming))
 		want_named(search, "__cxa_begin_catch", WANTED_GATE_NOTICE, 0);

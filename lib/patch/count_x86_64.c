@@ -9,7 +9,6 @@
 _Static_assert(PATCH_OWNERS_BYTES == 1 << 15, "generated code knows it");
 
 /* Offsets of instructions within the stub, and the stack that it skips. */
-#define RED_ZONE_BYTES	128
 #define PUSHED_FROM	5 /* after the red zone is skipped: two pushes of a byte each */
 #define POPPED_FROM_END 8 /* two pops of a byte each, then 6 bytes that end it */
 
@@ -236,7 +235,7 @@ bool patch_is_in_stub(const struct patch *patch, uint64_t pc, uint64_t link,
 		return false;
 	*saved = (struct patch_saved){.nr_bytes = 0};
 	if (offset >= PUSHED_FROM && left > 2)
-		saved->nr_bytes = RED_ZONE_BYTES;
+		saved->nr_bytes = PATCH_RED_ZONE_BYTES;
 	if (offset > PUSHED_FROM && left > POPPED_FROM_END - 2)
 		saved->nr_words++;
 	if (offset > PUSHED_FROM + 1 && left >= POPPED_FROM_END)

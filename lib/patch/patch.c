@@ -28,6 +28,16 @@ const char *patch_outcome_text(enum patch_outcome outcome)
 		return "there are too many probes near it";
 	case PATCH_BEHIND_ENTRY:
 		return "a call in it is where the probe of its entry is";
+	case PATCH_TAKEN:
+		return "another probe is in its place";
+	case PATCH_NO_NOP:
+		return "there is no instruction of one byte without effect";
+	case PATCH_SKIPPED:
+		return "a branch leads to the jump after it";
+	case PATCH_OTHER_WORD:
+		return "its semaphore is not where the file has it";
+	case PATCH_PAD_TAKEN:
+		return "the memory that a jump of one byte leads to is in use";
 	case PATCH_DIFFERS_FROM_FILE:
 		return "its code in memory is not that of its file";
 	case PATCH_UNLOADED:
@@ -67,13 +77,31 @@ bool patch_is_reached(const uint8_t *before, size_t nr_before, const uint8_t *th
 	       memcmp(there + 1, before + 1, nr_before - 1) == 0;
 }
 
-unsigned int patch_nr_pushed(const struct patch *patch, uint64_t pc)
+/* On the way to the stub the stack is as after it. */
+static uint64_t offset_in_thunk(const struct patch *patch, uint64_t pc)
 {
 	uint64_t offset = pc - patch->thunk;
+
+	return patch->stub && offset >= patch->stub_from ? patch->counted_at : offset;
+}
+
+struct patch_spared patch_spared_at(const struct patch *patch, uint64_t pc)
+{
+	uint64_t offset = offset_in_thunk(patch, pc);
+	uint64_t left = offset < patch->spared_to ? patch->spared_to - offset : 0;
+
+	return (struct patch_spared){
+		.nr_bytes = offset >= PATCH_SKIPPED_FROM && left ? PATCH_RED_ZONE_BYTES : 0,
+		.has_flags = offset >= PATCH_FLAGS_FROM && left,
+		.has_first = left > PATCH_FLAGS_LEFT && left <= PATCH_RAX_LEFT,
+	};
+}
+
+unsigned int patch_nr_pushed(const struct patch *patch, uint64_t pc)
+{
+	uint64_t offset = offset_in_thunk(patch, pc);
 	unsigned int nr = 0;
 
-	if (patch->stub && offset >= patch->stub_from)
-		offset = patch->counted_at;
 	for (size_t i = 0; i < PATCH_MAX_PUSHED; i++)
 		nr += offset >= patch->pushed_from[i] && offset < patch->pushed_to[i];
 	return nr;

@@ -35,6 +35,11 @@ enum patch_outcome {
 	PATCH_OUT_OF_REACH,
 	PATCH_NO_ROOM,	    /* the area is full */
 	PATCH_BEHIND_ENTRY, /* a call among the instructions that an entry's probe has moved */
+	PATCH_TAKEN,	    /* likewise anything else, and of any probe */
+	PATCH_NO_NOP,
+	PATCH_SKIPPED,	  /* of a static probe: its nop, on the way to the jump after it */
+	PATCH_OTHER_WORD, /* likewise: its semaphore */
+	PATCH_PAD_TAKEN,  /* of a static probe: the memory to which its jump would lead */
 	PATCH_DIFFERS_FROM_FILE,
 	PATCH_UNLOADED,	     /* its memory was there a moment before */
 	PATCH_SAMPLED_BELOW, /* of an allocator: its callee has a probe, or must have one */
@@ -58,6 +63,7 @@ enum patch_kind {
 	PATCH_CALL_JUMP,     /* a jump to another function, or to a part of this one: likewise */
 	PATCH_EXIT,	     /* a way out of a function: a return, or a jump to another */
 	PATCH_SYSCALL,	     /* the instructions before a system call, which stays where it is */
+	PATCH_SITE,	     /* a static probe amid a function: its nop, or the jump after that */
 	/*
 	 * A pointer in data, which the program may copy and change at any time. Both values lead to
 	 * the same function, with and without probes, and no thunk belongs to it.
@@ -98,6 +104,10 @@ enum patch_callee {
 struct patch {
 	uint64_t address; /* of the first byte that changes */
 	uint64_t thunk;	  /* address */
+	/*
+	 * PATCH_SITE: the address of a word of two bytes, how many tools want the place to be
+	 * passed: one more while the patch is there. 0: there is none.
+	 */
 	uint64_t callee;
 	uint8_t old[PATCH_MAX_BYTES];
 	uint8_t new[PATCH_MAX_BYTES];
@@ -116,6 +126,8 @@ struct patch {
 	uint8_t counted_at; /* and to which the stub returns */
 	bool ends_with_syscall; /* which the kernel may restart */
 	bool is_in_sled;	/* where the program may put a patch of its own */
+	uint8_t pads;		/* PATCH_SITE: which of patch_pad() there are, by bits */
+	uint8_t spared_to; /* likewise: offset in the thunk up to which the red zone is skipped */
 	uint8_t nr_steps;
 	struct patch_step steps[PATCH_MAX_STEPS]; /* by offset */
 };
@@ -251,6 +263,45 @@ enum patch_outcome patch_entry(struct patch *patch, const struct patch_function 
 			       const struct patch_counter *counter);
 
 /*
+ * A probe at a static one amid a function: at `function->address`, a nop of one byte. Only that
+ * changes, into the first byte of a jump, and the four bytes after it stay what they are, while
+ * they also say how far the jump leads: so nothing that leads to the instructions after the nop is
+ * in danger. Where the jump leads there has to be a pad, a jump to the thunk; so at each place to
+ * which it would lead if another tool had a breakpoint at an instruction in the four bytes. `pads`
+ * are all of these; the caller leaves out what cannot be, but for the first.
+ *
+ * If the nop is followed by a jump of five bytes, to which no branch leads, that is replaced, and
+ * there are no pads.
+ *
+ * Each pass counts. What is below the stack pointer, and the flags, are as before after it.
+ */
+enum patch_outcome patch_site(struct patch *patch, const struct patch_function *function,
+			      const struct branches *branches, struct code_area *area,
+			      const struct patch_counter *counter);
+
+/* The nop and the four bytes after it, which `old` and `new` have. */
+#define PATCH_SITE_BYTES 5
+#define PATCH_PADS_MAX	 PATCH_SITE_BYTES
+#define PATCH_PAD_BYTES	 5
+
+/* The address of a pad, one of PATCH_PADS_MAX: the first one is that without breakpoints. */
+uint64_t patch_pad(const struct patch *patch, unsigned int which);
+/* The bytes of a pad. False: the thunk is too far away. */
+bool patch_pad_bytes(uint64_t pad, uint64_t thunk, uint8_t bytes[PATCH_PAD_BYTES]);
+
+/* The bytes from patch->address on that must be as in `old` when the patch is written. */
+static inline size_t patch_nr_known(const struct patch *patch)
+{
+	return patch->pads ? PATCH_SITE_BYTES : patch->nr_bytes;
+}
+
+/* See `callee`; 0: there is none. */
+static inline uint64_t patch_semaphore(const struct patch *patch)
+{
+	return patch->kind == PATCH_SITE ? patch->callee : 0;
+}
+
+/*
  * The bytes from a function's first one on that a probe at its entry changes, or leaves in front of
  * those: at most, as far as these bytes of it show. *is_plain: no reason against a probe is in
  * them.
@@ -358,8 +409,16 @@ enum patch_place {
  */
 enum patch_place patch_original_pc(const struct patch *patch, uint64_t pc, uint64_t *original);
 
-/* The number of words that the thunk has pushed at pc: the stack pointer is too low by these. */
+/* The number of words that the thunk has pushed at pc: the stack pointer is too low by these, */
 unsigned int patch_nr_pushed(const struct patch *patch, uint64_t pc);
+
+/* and by what is above them. */
+struct patch_spared {
+	unsigned int nr_bytes; /* that the thunk has skipped, */
+	bool has_flags;	       /* then a word with the flags, */
+	bool has_first;	       /* and one with the first of the registers that thunks push */
+};
+struct patch_spared patch_spared_at(const struct patch *patch, uint64_t pc);
 
 /* The stack that the stub uses, below the words that the thunk has pushed. */
 struct patch_saved {

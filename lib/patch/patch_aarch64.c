@@ -252,6 +252,33 @@ enum patch_outcome patch_entry(struct patch *patch, const struct patch_function 
 	return outcome;
 }
 
+/* Nothing is timed here yet. */
+enum patch_outcome patch_site(struct patch *patch, const struct patch_function *function,
+			      const struct branches *branches, struct code_area *area,
+			      const struct patch_counter *counter)
+{
+	(void)patch;
+	(void)function;
+	(void)branches;
+	(void)area;
+	(void)counter;
+	return PATCH_UNSUPPORTED;
+}
+
+uint64_t patch_pad(const struct patch *patch, unsigned int which)
+{
+	(void)which;
+	return patch->address;
+}
+
+bool patch_pad_bytes(uint64_t pad, uint64_t thunk, uint8_t bytes[PATCH_PAD_BYTES])
+{
+	(void)pad;
+	(void)thunk;
+	(void)bytes;
+	return false;
+}
+
 /*
  * The landing pad is passed before the probe. Where it signs the return address, a call of the
  * thunk has to do so, too: a thread there continues at the function's first word.

@@ -6,6 +6,13 @@
 
 /* x17, x16, x15 and x14, in this order, which thunks save on the stack, by pairs. */
 #define PATCH_MAX_PUSHED 4
+/* No thunk skips such a zone, which there is none of, or saves the flags. */
+#define PATCH_RED_ZONE_BYTES 0
+#define PATCH_SKIPPED_FROM   0
+#define PATCH_FLAGS_FROM     0
+#define PATCH_FLAGS_LEFT     0
+#define PATCH_RAX_LEFT	     0
+#define PATCH_FLAGS	     UINT64_C(0)
 
 /*
  * A thunk is at most so far from the code that leads there. A branch reaches +-128 MiB; targets of

@@ -6,6 +6,19 @@
 
 /* rax, rcx and rdx, in this order, which thunks save on the stack. */
 #define PATCH_MAX_PUSHED 3
+/* Functions use so many bytes below their stack pointer. */
+#define PATCH_RED_ZONE_BYTES 128
+/*
+ * Thunks of static probes begin with `lea -128(%rsp),%rsp; pushfq`. Their last instructions for
+ * what they spare are those that restore the flags by way of rax, which is pushed for that, and
+ * `lea 136(%rsp),%rsp`: offsets, and the bytes left, while the flags, and rax, are on the stack.
+ */
+#define PATCH_SKIPPED_FROM 5
+#define PATCH_FLAGS_FROM   6
+#define PATCH_FLAGS_LEFT   8
+#define PATCH_RAX_LEFT	   21
+/* Bits of the flags that instructions set and read: carry, parity, adjust, zero, sign, overflow. */
+#define PATCH_FLAGS UINT64_C(0x8d5)
 
 /*
  * A thunk is at most so far from the code that leads there. Jumps reach +-2 GiB; operands of

@@ -16,13 +16,13 @@
 static bool has_callee(const struct patch *shape)
 {
 	return shape->callee_kind == PATCH_CALLEE_DIRECT ||
-	       shape->callee_kind == PATCH_CALLEE_IN_WORD;
+	       shape->callee_kind == PATCH_CALLEE_IN_WORD || shape->kind == PATCH_SITE;
 }
 
 /* How many bytes a patch of this shape has in the table. */
 static size_t nr_bytes_of(const struct patch *shape)
 {
-	return 2u * shape->nr_bytes + shape->nr_before +
+	return 2u * patch_nr_known(shape) + shape->nr_before +
 	       (has_callee(shape) ? sizeof(shape->callee) : 0);
 }
 
@@ -33,8 +33,8 @@ void patch_table_get(const struct patch_table *table, size_t index, struct patch
 	*patch = *patch_table_shape(table, index);
 	patch->address = window.address;
 	patch->thunk = patch_table_thunk(table, index);
-	memcpy(patch->old, window.old, window.nr_bytes);
-	memcpy(patch->new, window.new, window.nr_bytes);
+	memcpy(patch->old, window.old, window.nr_known);
+	memcpy(patch->new, window.new, window.nr_known);
 	memcpy(patch->before, window.before, window.nr_before);
 	if (has_callee(patch))
 		memcpy(&patch->callee, window.before + window.nr_before, sizeof(patch->callee));
@@ -67,7 +67,8 @@ struct patch_table patch_table_over(const void *at, size_t nr, size_t nr_shapes,
 static bool is_sound_shape(const struct patch *shape)
 {
 	return shape->nr_bytes && shape->nr_bytes <= PATCH_MAX_BYTES &&
-	       shape->nr_before <= PATCH_MAX_BEFORE && shape->nr_steps <= PATCH_MAX_STEPS;
+	       shape->nr_before <= PATCH_MAX_BEFORE && shape->nr_steps <= PATCH_MAX_STEPS &&
+	       !(shape->pads >> PATCH_PADS_MAX);
 }
 
 bool patch_table_is_sound(const struct patch_table *table)
@@ -142,8 +143,8 @@ bool patch_table_add(struct patch_table_maker *maker, const struct patch *patch)
 	row.shape = index_of_shape(maker, patch);
 	if (row.shape == INDEX_NONE)
 		return false;
-	add_bytes(maker, patch->old, patch->nr_bytes);
-	add_bytes(maker, patch->new, patch->nr_bytes);
+	add_bytes(maker, patch->old, patch_nr_known(patch));
+	add_bytes(maker, patch->new, patch_nr_known(patch));
 	add_bytes(maker, patch->before, patch->nr_before);
 	if (has_callee(patch))
 		add_bytes(maker, &patch->callee, sizeof(patch->callee));
@@ -155,7 +156,7 @@ bool patch_table_add(struct patch_table_maker *maker, const struct patch *patch)
 void patch_table_void(struct patch_table_maker *maker, size_t index)
 {
 	const struct patch_row *row = &maker->rows[index];
-	size_t nr_bytes = maker->shapes[row->shape].nr_bytes;
+	size_t nr_bytes = patch_nr_known(&maker->shapes[row->shape]);
 
 	memcpy(maker->bytes + row->bytes_at + nr_bytes, maker->bytes + row->bytes_at, nr_bytes);
 }

@@ -19,7 +19,9 @@ struct patch_row {
 	uint32_t shape;
 };
 
-/* More of a patch in `bytes`: old and new ones, those before, and the callee's address, if known.
+/*
+ * More of a patch in `bytes`: old and new ones, those before, and the callee's address, or that of
+ * the semaphore, if known.
  */
 #define PATCH_ROW_MAX_BYTES (2 * PATCH_MAX_BYTES + PATCH_MAX_BEFORE + sizeof(uint64_t))
 #define PATCH_SHAPES_MAX    ((size_t)1 << 16)
@@ -36,7 +38,7 @@ struct patch_table {
 struct patch_window {
 	uint64_t address;
 	const uint8_t *old, *new, *before;
-	uint8_t nr_bytes, nr_before;
+	uint8_t nr_bytes, nr_known, nr_before; /* see patch_nr_known() */
 	enum patch_kind kind;
 };
 
@@ -62,9 +64,10 @@ static inline struct patch_window patch_table_window(const struct patch_table *t
 
 	return (struct patch_window){.address = patch_table_address(table, index),
 				     .old = bytes,
-				     .new = bytes + shape->nr_bytes,
-				     .before = bytes + 2 * shape->nr_bytes,
+				     .new = bytes + patch_nr_known(shape),
+				     .before = bytes + 2 * patch_nr_known(shape),
 				     .nr_bytes = shape->nr_bytes,
+				     .nr_known = (uint8_t)patch_nr_known(shape),
 				     .nr_before = shape->nr_before,
 				     .kind = shape->kind};
 }

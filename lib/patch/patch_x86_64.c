@@ -2,8 +2,8 @@
 /*
  * Callers keep values in any register that they know a function to preserve, and code in assembly
  * may keep some below its stack pointer: so a thunk changes nothing but the flags, and writes below
- * the stack pointer only where the call that it represents does. A displaced system call leaves the
- * thunk's address in rcx, where the kernel puts it.
+ * the stack pointer only where the call that it represents does. Amid a function it changes
+ * nothing. A displaced system call leaves the thunk's address in rcx, where the kernel puts it.
  */
 #include "patch/patch.h"
 
@@ -797,6 +797,124 @@ enum patch_outcome patch_syscall(struct patch *patch, const struct patch_functio
 	put_jump(&maker, function->address + function->nr_bytes);
 	write_window(&maker, function->bytes);
 	return finish(&maker, area, patch);
+}
+
+/* -- static probes -- */
+
+#define NOP 0x90
+
+/* Amid a function its locals may be below the stack pointer, and its flags may be needed. */
+static void put_sparing_pass(struct maker *maker, const struct patch_counter *counter)
+{
+	put(maker, "\x48\x8d\x64\x24\x80", 5); /* lea -128(%rsp),%rsp */
+	assert(maker->nr_bytes == PATCH_SKIPPED_FROM);
+	put(maker, "\x9c", 1); /* pushfq */
+	maker_put_pass(maker, counter);
+	/* A popfq would take as long as all the rest. */
+	put(maker, "\x50", 1);			     /* push %rax */
+	put(maker, "\x48\x8b\x44\x24\x08", 5);	     /* mov 8(%rsp),%rax */
+	put(maker, "\x86\xc4", 2);		     /* xchg %al,%ah */
+	put(maker, "\x24\x08", 2);		     /* and $8,%al: overflow */
+	put(maker, "\x04\x78", 2);		     /* add $0x78,%al: sets it */
+	put(maker, "\x9e", 1);			     /* sahf: the others */
+	put(maker, "\x58", 1);			     /* pop %rax */
+	put(maker, "\x48\x8d\xa4\x24\x88\0\0\0", 8); /* lea 136(%rsp),%rsp */
+	maker->patch.spared_to = (uint8_t)maker->nr_bytes;
+}
+
+/* Each place in the four bytes where an instruction begins, and the place without a breakpoint. */
+static uint8_t pads_wanted(const struct patch_function *function)
+{
+	struct original next;
+	unsigned int pads = 1;
+
+	for (size_t at = 1; at < PATCH_SITE_BYTES; at += next.code.nr_bytes) {
+		pads |= 1U << at;
+		if (!read_original(&next, function->address + at, function->bytes + at,
+				   function->nr_readable - at))
+			break;
+	}
+	return (uint8_t)pads;
+}
+
+/* Replaces the jump after the nop; to skip the nop, a branch would have to lead to that jump. */
+static enum patch_outcome make_site_jump(struct maker *maker, const struct patch_function *function,
+					 const struct branches *branches,
+					 const struct code_area *area,
+					 const struct patch_counter *counter)
+{
+	uint64_t address = function->address + 1, at = address - function->bias;
+	struct original jump;
+
+	if (!read_original(&jump, address, function->bytes + 1, function->nr_readable - 1))
+		return PATCH_UNKNOWN_CODE;
+	if (branches_lead_to(branches, at, at + 1))
+		return PATCH_SKIPPED;
+	begin(maker, PATCH_SITE, address, area);
+	maker->patch.nr_bytes = JUMP_BYTES;
+	add_step(maker, address, false);
+	put_sparing_pass(maker, counter);
+	add_step(maker, address, false);
+	put_jump(maker, jump.code.target);
+	write_window(maker, function->bytes + 1);
+	return PATCH_OK;
+}
+
+static void make_site(struct maker *maker, const struct patch_function *function,
+		      const struct code_area *area, const struct patch_counter *counter)
+{
+	struct patch *patch = &maker->patch;
+
+	begin(maker, PATCH_SITE, function->address, area);
+	patch->nr_bytes = 1;
+	add_step(maker, function->address, false);
+	put_sparing_pass(maker, counter);
+	add_step(maker, function->address + 1, false);
+	put_jump(maker, function->address + 1);
+	memcpy(patch->old, function->bytes, PATCH_SITE_BYTES);
+	memcpy(patch->new, function->bytes, PATCH_SITE_BYTES);
+	patch->new[0] = 0xe9;
+	patch->pads = pads_wanted(function);
+}
+
+enum patch_outcome patch_site(struct patch *patch, const struct patch_function *function,
+			      const struct branches *branches, struct code_area *area,
+			      const struct patch_counter *counter)
+{
+	struct maker maker = {0};
+	enum patch_outcome outcome = PATCH_OK;
+
+	if (!__builtin_cpu_supports("lahf_lm"))
+		return PATCH_UNSUPPORTED;
+	if (function->nr_readable < 1 + JUMP_BYTES || function->bytes[0] != NOP)
+		return PATCH_NO_NOP;
+	if (function->bytes[1] == 0xe9)
+		outcome = make_site_jump(&maker, function, branches, area, counter);
+	else
+		make_site(&maker, function, area, counter);
+	return outcome ? outcome : finish(&maker, area, patch);
+}
+
+uint64_t patch_pad(const struct patch *patch, unsigned int which)
+{
+	uint8_t bytes[PATCH_SITE_BYTES];
+	int32_t distance;
+
+	memcpy(bytes, patch->new, sizeof(bytes));
+	if (which)
+		bytes[which] = INT3;
+	memcpy(&distance, bytes + 1, sizeof(distance));
+	return patch->address + JUMP_BYTES + (uint64_t)(int64_t)distance;
+}
+
+bool patch_pad_bytes(uint64_t pad, uint64_t thunk, uint8_t bytes[PATCH_PAD_BYTES])
+{
+	int64_t distance = (int64_t)(thunk - (pad + JUMP_BYTES));
+	int32_t short_distance = (int32_t)distance;
+
+	bytes[0] = 0xe9;
+	memcpy(bytes + 1, &short_distance, sizeof(short_distance));
+	return distance == short_distance;
 }
 
 bool patch_calls_next(struct patch_calls *calls, struct patch_call_site *site)

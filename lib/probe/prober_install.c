@@ -243,8 +243,50 @@ static const struct probe_code *add_code(struct gathered *gathered,
 	return &kept->code;
 }
 
+/* Does it show data of the file as they lie beside the code? RELRO data share pages with others. */
+static bool is_data_of(const struct prober_mapping *mapping, const struct proc_map *map)
+{
+	const struct elf_image *image = mapping->file->image;
+
+	if (!map->inode || map->inode != mapping->file->inode ||
+	    makedev(map->dev_major, map->dev_minor) != mapping->file->dev)
+		return false;
+	for (size_t i = 0; i < elf_image_nr_segments(image); i++) {
+		const struct elf_segment *segment = elf_image_segment(image, i);
+
+		if (segment->writable && map->start - map->offset == mapping->bias +
+									     segment->vaddr -
+									     segment->file_offset)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A program may map its code once more, beside something else than its data: is the word that of
+ * the code? `maps` is borrowed.
+ */
+static bool is_own_word(const struct prober_mapping *mapping, uint64_t address,
+			struct proc_maps_iter maps)
+{
+	uint64_t end_of_file = 0;
+	struct proc_map map;
+
+	while (proc_maps_next(&maps, &map) == 1 && map.start <= address) {
+		bool is_of_file = is_data_of(mapping, &map);
+		/* Zeros that follow the data of a file have no file. */
+		bool is_behind = !map.inode && map.start == end_of_file;
+
+		end_of_file = map.writable && (is_of_file || is_behind) ? map.end : 0;
+		if (address < map.end)
+			return address + sizeof(uint16_t) <= map.end && end_of_file &&
+			       !map.shared && !map.executable;
+	}
+	return false;
+}
+
 static void gather(const struct prober *prober, struct gathered *gathered,
-		   const struct prober_mapping *mapping, bool is_again)
+		   const struct prober_mapping *mapping, bool is_again, struct proc_maps_iter maps)
 {
 	const struct wanted *wanted = &mapping->file->wanted;
 	const struct probe_code *code = add_code(gathered, mapping, is_again);
@@ -259,6 +301,7 @@ static void gather(const struct prober *prober, struct gathered *gathered,
 		uint64_t address = place->address + mapping->bias;
 		bool is_exit = place->kind == WANTED_GATE_EXIT;
 		bool is_syscall = place->kind == WANTED_SYSCALL;
+		uint64_t semaphore = place->is_site ? wanted_semaphore(wanted, place->address) : 0;
 		/* Data has the bias of the code that it leads to. */
 		uint64_t code_at = is_word ? heap->function + mapping->bias : address;
 
@@ -272,6 +315,10 @@ static void gather(const struct prober *prober, struct gathered *gathered,
 			.is_call = place->kind == WANTED_CALL,
 			.is_exit = is_exit,
 			.is_syscall = is_syscall,
+			.is_site = place->is_site,
+			.semaphore = semaphore ? semaphore + mapping->bias : 0,
+			.has_other_word =
+				semaphore && !is_own_word(mapping, semaphore + mapping->bias, maps),
 			.return_at = is_syscall ? place->return_at : 0,
 			.exit_at = is_exit ? (uint8_t)place->exit_at : 0,
 			.gate = place->gate,
@@ -403,7 +450,8 @@ static bool gather_new(struct prober *prober, struct probed_process *process,
 		if (!is_new && !is_loaded_anew(process, &mapping, memory))
 			continue;
 		search(prober, mapping.file);
-		gather(prober, gathered, &mapping, !is_new);
+		gather(prober, gathered, &mapping, !is_new,
+		       proc_maps_over(buf_str(&text), text.nr_bytes));
 		if (is_new)
 			add_mapping(prober, process, &mapping);
 	}
@@ -667,6 +715,22 @@ static bool has_heap(const struct probed_process *process)
 	return false;
 }
 
+/* A static probe is refused by its name, where the process shows why and not the file. */
+static void name_site(const struct gathered *gathered, struct err *err)
+{
+	for (size_t i = 0; err->code == ERR_INVALID && i < gathered->nr; i++) {
+		const struct probe_request *request = &gathered->requests[i];
+		const struct gathered_code *code = (const void *)request->code;
+
+		if (!request->is_site || request->outcome == PATCH_OK)
+			continue;
+		err_set(err, ERR_INVALID, "the time from or to %s cannot be measured: %s",
+			code->file->wanted.places[request->number].name,
+			patch_outcome_text(request->outcome));
+		return;
+	}
+}
+
 static int install(struct prober *prober, struct probed_process *process,
 		   const struct probe_access *access, struct gathered *gathered, struct err *err)
 {
@@ -697,6 +761,7 @@ static int install(struct prober *prober, struct probed_process *process,
 	status = installation_make(&installation, access, gathered->requests, gathered->nr, &extras,
 				   &cost, &own);
 	if (status < 0 && status != ERR_EMPTY) {
+		name_site(gathered, &own);
 		if (err)
 			*err = own;
 		return status;

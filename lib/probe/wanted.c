@@ -70,6 +70,38 @@ void wanted_add_heap_word(struct wanted *wanted, uint64_t address, uint64_t func
 	add_heap(wanted, WANTED_HEAP_WORD, &heap, address, sizeof(uint64_t), name);
 }
 
+void wanted_add_site(struct wanted *wanted, enum wanted_kind kind, uint8_t gate, uint64_t address,
+		     uint64_t semaphore, const char *name)
+{
+	struct wanted_place *place;
+
+	wanted_add(wanted, kind, address, 0, name);
+	place = &wanted->places[wanted->nr_places - 1];
+	place->is_site = true;
+	place->gate = gate;
+	if (!semaphore)
+		return;
+	ARRAY_GROW(wanted->semaphores, wanted->nr_semaphores, wanted->cap_semaphores);
+	wanted->semaphores[wanted->nr_semaphores++] = (struct wanted_semaphore){address, semaphore};
+}
+
+uint64_t wanted_semaphore(const struct wanted *wanted, uint64_t site)
+{
+	size_t low = 0, high = wanted->nr_semaphores;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (wanted->semaphores[middle].site < site)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < wanted->nr_semaphores && wanted->semaphores[low].site == site
+		       ? wanted->semaphores[low].word
+		       : 0;
+}
+
 void wanted_add_start(struct wanted *wanted, uint64_t address)
 {
 	ARRAY_GROW(wanted->starts, wanted->nr_starts, wanted->cap_starts);
@@ -361,19 +393,31 @@ static bool is_of_pair(const struct wanted_place *place)
 static void check_pair(struct wanted *wanted, const struct wanted_place *place,
 		       const struct wanted_place *other)
 {
+	const struct wanted_place *timed = is_of_pair(place) ? place : other;
+
 	if ((!is_of_pair(place) && !is_of_pair(other)) || wanted->gate_refusal ||
 	    (place->kind == other->kind && place->gate == other->gate))
 		return;
 	wanted->gate_refusal =
-		xasprintf("the time from or to %s cannot be measured: the function is also %s",
-			  is_of_pair(place) ? place->name : other->name,
+		xasprintf("the time from or to %s cannot be measured: %s is also %s", timed->name,
+			  timed->is_site ? "its place" : "the function",
 			  wanted_is_counted(place) ? "counted" : "another one that was asked for");
+}
+
+static int compare_semaphores(const void *a, const void *b)
+{
+	const struct wanted_semaphore *left = a, *right = b;
+
+	return (left->site > right->site) - (left->site < right->site);
 }
 
 void wanted_sort(struct wanted *wanted)
 {
 	size_t nr = 0;
 
+	if (wanted->nr_semaphores)
+		qsort(wanted->semaphores, wanted->nr_semaphores, sizeof(*wanted->semaphores),
+		      compare_semaphores);
 	if (is_rising(wanted))
 		return;
 	if (wanted->nr_places)
@@ -412,6 +456,7 @@ void wanted_release(struct wanted *wanted)
 	free(wanted->heaps);
 	free(wanted->starts);
 	free(wanted->functions);
+	free(wanted->semaphores);
 	free(wanted->refusals);
 	free(wanted->gate_parts);
 	free(wanted->gate_refusal);

@@ -58,6 +58,7 @@ struct wanted_place {
 	uint32_t nr_bytes; /* of the function, or the call, at most; 0: not known */
 	enum wanted_kind kind : 4;
 	bool is_gate_entry : 1; /* WANTED_ENTRY: it is the gate's, too */
+	bool is_site : 1;	/* of a pair: a static probe amid a function, and not that */
 	/* No reason against a probe is in the file; set by prober_file_search(). */
 	bool is_plain : 1;
 	/* WANTED_ENTRY: tail_calls_has() was asked, as it is called; and the answer. */
@@ -77,6 +78,11 @@ struct wanted_function {
 	uint32_t is_part : 1;	/* which is no function that can be called */
 };
 
+/* A place that a program passes only while a word says that this is wanted, see struct patch. */
+struct wanted_semaphore {
+	uint64_t site, word;
+};
+
 /* A function that cannot be counted in any process. */
 struct wanted_refusal {
 	char *name, *reason; /* owned */
@@ -92,6 +98,8 @@ struct wanted {
 	struct wanted_function *functions; /* likewise, by address; where entries are wanted */
 	size_t nr_functions, cap_functions;
 	uint64_t first_function; /* its start */
+	struct wanted_semaphore *semaphores;
+	size_t nr_semaphores, cap_semaphores;
 	struct wanted_refusal *refusals;
 	size_t nr_refusals, cap_refusals;
 	struct patch_gate_part *gate_parts; /* set by wanted_watch_gates(), if there are ways out */
@@ -121,6 +129,14 @@ void wanted_add_syscall(struct wanted *wanted, uint64_t address, uint64_t nr_byt
 			uint16_t return_at);
 /* For users, of the system call at that address; the caller frees it. */
 char *wanted_name_of_syscall(uint64_t address);
+/*
+ * A static probe that begins or ends the time of this gate: WANTED_SPAN_FROM or TO. `semaphore` is
+ * the word that it needs, or 0.
+ */
+void wanted_add_site(struct wanted *wanted, enum wanted_kind kind, uint8_t gate, uint64_t address,
+		     uint64_t semaphore, const char *name);
+/* The word of a place, after wanted_sort(); 0: it needs none. */
+uint64_t wanted_semaphore(const struct wanted *wanted, uint64_t site);
 /* A call becomes a place or a refusal. */
 void wanted_add_call(struct wanted *wanted, const struct call_site *call);
 void wanted_add_start(struct wanted *wanted, uint64_t address);

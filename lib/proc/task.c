@@ -160,6 +160,25 @@ bool proc_stat_parse(const char *text, size_t nr_bytes, struct proc_stat *stat)
 	return true;
 }
 
+#define STAT_STATE 3
+#define STAT_HEAP  47
+
+bool proc_stat_heap_start(const char *text, size_t nr_bytes, uint64_t *start)
+{
+	const char *name_end = memrchr(text, ')', nr_bytes);
+	struct scan scan = {.at = name_end ? name_end + 1 : text, .end = text + nr_bytes};
+
+	if (!name_end)
+		return false;
+	for (int field = STAT_STATE; field <= STAT_HEAP; field++) {
+		scan.at = memchr(scan.at, ' ', (size_t)(scan.end - scan.at));
+		if (!scan.at)
+			return false;
+		scan.at++;
+	}
+	return scan_decimal(&scan, start) && *start;
+}
+
 static bool scan_hex_after_blank(struct scan *scan, uint64_t *value)
 {
 	return scan_char(scan, ' ') && scan_hex(scan, value);

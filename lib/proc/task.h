@@ -71,6 +71,11 @@ struct proc_stat {
 #define PROC_FLAG_KTHREAD     UINT64_C(0x00200000)
 
 bool proc_stat_parse(const char *text, size_t nr_bytes, struct proc_stat *stat);
+/*
+ * Where the heap of the process begins, or will: from there on it grows upwards by brk(2). False:
+ * it is hidden from us.
+ */
+bool proc_stat_heap_start(const char *text, size_t nr_bytes, uint64_t *start);
 
 /* io: bytes that its calls have read and written, rchar and wchar. */
 bool proc_io_parse(const char *text, size_t nr_bytes, uint64_t *read_bytes,

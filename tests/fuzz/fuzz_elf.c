@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/err.h"
 #include "elf/elf_image.h"
+#include "elf/elf_sdt.h"
 #include "symbol/symbol.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr_bytes);
@@ -28,10 +29,17 @@ static void check_bytes(const struct elf_bytes *part)
 	assert(part->bytes || sum == 0);
 }
 
+static int wants_all(const void *context, const char *provider, const char *name)
+{
+	(void)context;
+	return (int)(strlen(provider) + strlen(name)) % 8;
+}
+
 static void open_image(int fd, size_t nr_bytes)
 {
 	struct err err = ERR_INIT;
 	struct elf_image *image = elf_image_open(fd, &err);
+	struct elf_sdt sdt = {.wants = wants_all};
 	const struct elf_cfi *cfi;
 	size_t nr_build_id_bytes;
 	uint64_t bias;
@@ -47,6 +55,8 @@ static void open_image(int fd, size_t nr_bytes)
 	(void)elf_image_build_id(image, &nr_build_id_bytes);
 	assert(nr_build_id_bytes <= nr_bytes);
 	(void)elf_image_bias(image, 0x7f0000000000, 0x1000, true, &bias);
+	elf_image_sdt(image, &sdt);
+	elf_sdt_release(&sdt);
 	elf_image_free(image);
 }
 

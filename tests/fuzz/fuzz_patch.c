@@ -36,10 +36,15 @@ static void check(const struct patch *patch, const struct code_area *area, const
 	int32_t distance;
 	size_t end = patch->kind == PATCH_ENTRY ? 5 : patch->nr_bytes;
 
-	assert(patch->nr_bytes >= 5 && patch->nr_bytes <= PATCH_MAX_BYTES);
-	assert(memcmp(patch->old, bytes + (patch->address - CODE), patch->nr_bytes) == 0);
-	memcpy(&distance, patch->new + end - sizeof(distance), sizeof(distance));
-	assert(patch->address + end + (uint64_t)(int64_t)distance == patch->thunk);
+	assert(memcmp(patch->old, bytes + (patch->address - CODE), patch_nr_known(patch)) == 0);
+	if (patch->pads) {
+		assert(patch->nr_bytes == 1 && patch->new[0] == 0xe9 && patch->pads & 1);
+		assert(memcmp(patch->new + 1, patch->old + 1, PATCH_SITE_BYTES - 1) == 0);
+	} else {
+		assert(patch->nr_bytes >= 5 && patch->nr_bytes <= PATCH_MAX_BYTES);
+		memcpy(&distance, patch->new + end - sizeof(distance), sizeof(distance));
+		assert(patch->address + end + (uint64_t)(int64_t)distance == patch->thunk);
+	}
 	assert(patch->thunk >= area->address && patch->thunk % 16 == 0);
 	assert(patch->thunk + patch->nr_thunk_bytes == area->address + area->nr_bytes);
 	check_places(patch);
@@ -60,14 +65,26 @@ static void patch_at(const uint8_t *bytes, size_t nr_bytes, size_t at,
 					    .end_word = AREA - 24,
 					    .nr_copies = 7,
 					    .stub = AREA - 256,
-					    .nr_stub_bytes = 160};
+					    .nr_stub_bytes = 160,
+					    .slow_stub = AREA - 512,
+					    .nr_slow_stub_bytes = 160};
 	const struct patch_counter counter = {.address = COUNTER,
 					      .base_word = AREA - 8,
 					      .nr_shards = at % 2 ? 16 : 1,
 					      .shard_log2 = 6,
 					      .owners = at % 4 == 3 ? &owners : NULL};
+	struct patch_counter timed = counter;
 	struct patch patch;
 
+	timed.pass = at % 2 ? PATCH_SPAN_FROM : PATCH_SPAN_TO;
+	timed.owners = &owners;
+	timed.id_at = AREA - 32;
+	timed.slow = COUNTER;
+	if (patch_site(&patch, &function, branches, &area, &timed) == PATCH_OK)
+		check(&patch, &area, bytes);
+	else
+		assert(area.nr_bytes == 0);
+	area.nr_bytes = 0;
 	if (patch_entry(&patch, &function, branches, &area, &counter) == PATCH_OK)
 		check(&patch, &area, bytes);
 	else

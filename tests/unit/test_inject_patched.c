@@ -188,6 +188,47 @@ TEST_WITH(struct fixture *fixture, patched, applies_all_and_takes_them_back)
 	assert_int_equal(nr_new(fixture), 0);
 }
 
+/* Words in the pages of the patches, which are read and written beside them. */
+TEST_WITH(struct fixture *fixture, patched, counts_itself_among_those_that_want_a_place)
+{
+	uint16_t *words = (uint16_t *)(void *)(fixture->pages + 2000);
+	struct patch_table_maker maker;
+	struct patch patches[3];
+	struct patched patched;
+
+	memcpy(patches, fixture->patches, sizeof(patches));
+	for (int i = 0; i < 3; i++) {
+		patches[i].kind = PATCH_SITE;
+		patches[i].callee = (uint64_t)(uintptr_t)&words[i / 2];
+	}
+	words[0] = 3;
+	words[1] = 0;
+	init(&patched, &maker, patches, 3);
+	for (int i = 0; i < 3; i++) {
+		assert_true(patched_prepare(&patched, fixture->memory));
+		assert_true(patched_apply(&patched, &fixture->stopped, fixture->memory));
+		assert_int_equal(words[0], 5);
+		assert_int_equal(words[1], 1);
+		assert_true(patched_undo(&patched, &fixture->stopped, fixture->memory, ours));
+		/* Once. */
+		assert_true(patched_undo(&patched, &fixture->stopped, fixture->memory, ours));
+		assert_int_equal(words[0], 3);
+		assert_int_equal(words[1], 0);
+	}
+	/* One that cannot be counted, or written. */
+	words[1] = UINT16_MAX;
+	assert_false(patched_apply(&patched, &fixture->stopped, fixture->memory));
+	assert_int_equal(words[0], 3);
+	assert_int_equal(words[1], UINT16_MAX);
+	words[1] = 7;
+	munmap(fixture->pages + 8192, 4096);
+	assert_false(patched_apply(&patched, &fixture->stopped, fixture->memory));
+	assert_int_equal(words[0], 3);
+	assert_int_equal(words[1], 7);
+	patched_release(&patched);
+	patch_table_maker_release(&maker);
+}
+
 TEST_WITH(struct fixture *fixture, patched, applies_none_where_one_has_other_bytes)
 {
 	fixture->pages[12282] = 0x55;

@@ -189,6 +189,7 @@ __asm__(".text\n"
 /* Each calls leaf, and goes the way that rdi says; rcx and rdx are as they were. */
 __asm__(".section .rodata\n"
 	".globl gate_pieces, gate_pieces_end, g_leaf, g_other, g_gate, g_gate_end, g_only_out\n"
+	".globl g_amid, g_first, g_second, g_third\n"
 	"	.balign 16\n"
 	"gate_pieces:\n"
 	"g_leaf:\n"
@@ -213,12 +214,25 @@ __asm__(".section .rodata\n"
 	"g_only_out:\n"
 	"	push %rbx\n	mov %rdi, %rbx\n	jmp g_out\n"
 	"	.balign 16, 0x90\n"
+	/* Without a frame; it needs what is below its stack pointer, and flags. */
+	"g_amid:\n"
+	"	mov %rdi, -8(%rsp)\n	mov %rdi, -128(%rsp)\n	cmp %rdi, %rdi\n	stc\n"
+	"g_first:	nop\n	jnc 1f\n	jne 1f\n"
+	"	cmp %rdi, -8(%rsp)\n	jne 1f\n	cmp %rdi, -128(%rsp)\n	jne 1f\n"
+	"	cmp %rsp, %rdi\n	clc\n"
+	"g_second:	nop\n	jc 1f\n	je 1f\n"
+	"	cmp %rdi, -8(%rsp)\n	jne 1f\n	cmp %rdi, -128(%rsp)\n	jne 1f\n"
+	"g_third:	nop\n	.byte 0xe9\n	.long 2f - (. + 4)\n"
+	"2:	jne 1f\n	lea 7(%rax), %rax\n	ret\n"
+	"1:	xor %eax, %eax\n	ret\n"
+	"	.balign 16, 0x90\n"
 	"gate_pieces_end:\n"
 	"	.text\n");
 /* clang-format on */
 
 extern const uint8_t gate_pieces[], gate_pieces_end[], g_leaf[], g_other[], g_gate[], g_gate_end[],
 	g_only_out[]; /* the end of the gate alone */
+extern const uint8_t g_amid[], g_first[], g_second[], g_third[];
 
 #define PAGE	    4096
 #define PATCHES_MAX 16
@@ -312,6 +326,35 @@ static void add_entry(const uint8_t *piece, enum patch_pass pass, size_t index)
 			 PATCH_OK);
 }
 
+/* In pages that stay: later ones are in the same. */
+static void add_pad(const struct patch *patch)
+{
+	uint64_t pad = patch_pad(patch, 0);
+	uint8_t bytes[PATCH_PAD_BYTES];
+
+	assert_true(patch_pad_bytes(pad, patch->thunk, bytes));
+	assert_ptr_not_equal(mmap((void *)(uintptr_t)(pad & -(uint64_t)PAGE), (size_t)2 * PAGE,
+				  PROT_READ | PROT_WRITE | PROT_EXEC,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+			     MAP_FAILED);
+	memcpy((void *)(uintptr_t)pad, bytes, sizeof(bytes));
+}
+
+static void add_site(const uint8_t *piece, enum patch_pass pass, size_t index)
+{
+	const struct patch_counter counter = counter_of(pass, index);
+	const struct patch_function function = {.address = address_of(piece),
+						.bytes = bench.code + (piece - gate_pieces),
+						.nr_readable = 32};
+
+	struct patch *patch = &bench.patches[bench.nr_patches++];
+
+	assert_int_equal(patch_site(patch, &function, bench.branches, &bench.area, &counter),
+			 PATCH_OK);
+	if (patch->pads)
+		add_pad(patch);
+}
+
 static void add_exits(void)
 {
 	const struct gate_code code = {.start = address_of(g_gate),
@@ -347,15 +390,16 @@ static void write_all(bool is_new)
 	}
 }
 
-enum kind { SHARED, OWNED, TIMED, PAIR };
+enum kind { SHARED, OWNED, TIMED, PAIR, SITES };
 
 static void set_up(enum kind kind)
 {
-	uint64_t all[3];
+	uint64_t all[4];
 
 	bench = (struct bench){.is_owned = kind != SHARED, .is_timed = kind == TIMED};
-	bench.code = mmap(NULL, BENCH_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	/* Pads are up to 2 GiB away, where nothing is. */
+	bench.code = mmap((void *)UINT64_C(0x200000000000), BENCH_BYTES,
+			  PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(bench.code, MAP_FAILED);
 	memcpy(bench.code, gate_pieces, (size_t)(gate_pieces_end - gate_pieces));
 	bench.area = (struct code_area){.address = (uint64_t)(uintptr_t)(bench.code + PAGE),
@@ -368,12 +412,19 @@ static void set_up(enum kind kind)
 	all[0] = address_of(g_leaf);
 	all[1] = address_of(g_other);
 	all[2] = address_of(g_gate);
+	all[3] = address_of(g_amid);
 	bench.branches = branches_new(all, ARRAY_SIZE(all));
 	branches_add_code(bench.branches, all[0], bench.code,
 			  (size_t)(gate_pieces_end - gate_pieces));
 	branches_sort(bench.branches);
 	if (bench.is_owned)
 		add_stub();
+	if (kind == SITES) {
+		add_site(g_first, PATCH_SPAN_FROM, 1);
+		add_site(g_second, PATCH_SPAN_TO, 0);
+		add_site(g_third, PATCH_SPAN_FROM, 2);
+		return;
+	}
 	if (kind == PAIR) {
 		add_entry(g_gate, PATCH_SPAN_FROM, 1);
 		add_entry(g_leaf, PATCH_SPAN_TO, 0);
@@ -790,8 +841,11 @@ static void pop(greg_t *regs, unsigned int into)
 static void take_away(greg_t *regs, const struct patch *patch)
 {
 	uint64_t pc = (uint64_t)regs[REG_RIP], original;
+	struct patch_spared spared;
 	struct patch_saved saved;
 
+	if (patch->pads && pc == patch_pad(patch, 0))
+		pc = patch->thunk;
 	if (patch_is_in_stub(patch, pc, (uint64_t)regs[REG_RAX], &saved)) {
 		pc = (uint64_t)regs[REG_RAX];
 		for (unsigned int i = saved.nr_words; i > 0; i--)
@@ -803,7 +857,25 @@ static void take_away(greg_t *regs, const struct patch *patch)
 	assert_int_equal(patch_original_pc(patch, pc, &original), PATCH_AT);
 	for (unsigned int i = patch_nr_pushed(patch, pc); i > 0; i--)
 		pop(regs, i - 1);
+	spared = patch_spared_at(patch, pc);
+	if (spared.has_first)
+		pop(regs, 0);
+	if (spared.has_flags) {
+		regs[REG_EFL] &= ~(greg_t)PATCH_FLAGS;
+		regs[REG_EFL] |= *(const greg_t *)(uintptr_t)regs[REG_RSP] & (greg_t)PATCH_FLAGS;
+		regs[REG_RSP] += 8;
+	}
+	regs[REG_RSP] += spared.nr_bytes;
 	regs[REG_RIP] = (greg_t)original;
+}
+
+static bool is_in_probe(uint64_t pc)
+{
+	for (size_t i = 0; i < bench.nr_patches; i++) {
+		if (bench.patches[i].pads && pc == patch_pad(&bench.patches[i], 0))
+			return true;
+	}
+	return pc >= bench.area.address && pc < bench.area.address + bench.area.nr_bytes;
 }
 
 static void on_step(int signal, siginfo_t *info, void *context)
@@ -813,8 +885,7 @@ static void on_step(int signal, siginfo_t *info, void *context)
 
 	(void)signal;
 	(void)info;
-	if (stepping.is_done || pc < bench.area.address ||
-	    pc >= bench.area.address + bench.area.nr_bytes || stepping.nr_before-- > 0)
+	if (stepping.is_done || !is_in_probe(pc) || stepping.nr_before-- > 0)
 		return;
 	for (size_t i = 0; i < bench.nr_patches; i++) {
 		uint64_t before = (uint64_t)regs[REG_RIP];
@@ -836,17 +907,18 @@ static void step(struct regs *regs)
 static size_t remove_at_each_instruction(enum kind kind)
 {
 	const struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
+	const uint8_t *called = kind == SITES ? g_amid : g_gate;
 	struct sigaction former;
 	size_t nr_places = 0;
 
 	set_up(kind);
 	sigaction(SIGTRAP, &action, &former);
 	for (uint64_t way = 0; way < WAYS; way++) {
-		struct regs plain = regs_of(g_gate, way);
+		struct regs plain = regs_of(called, way);
 
 		gate_call(&plain);
 		for (size_t nr = 0;; nr++) {
-			struct regs gated = regs_of(g_gate, way);
+			struct regs gated = regs_of(called, way);
 
 			memset(bench.slots, 0, GATE_BYTES);
 			forget_owner();
@@ -882,6 +954,28 @@ TEST(span, can_be_removed_at_each_instruction)
 	assert_true(remove_at_each_instruction(TIMED) > (size_t)4 * 20 * WAYS);
 	/* Two entries, and the stub of each. */
 	assert_true(remove_at_each_instruction(PAIR) > (size_t)4 * 20 * WAYS);
+	/* Likewise. */
+	assert_true(remove_at_each_instruction(SITES) > (size_t)4 * 20 * WAYS);
+}
+
+TEST(span, amid_a_function_leaves_flags_and_what_is_below_the_stack_pointer)
+{
+	struct regs plain, timed;
+
+	set_up(SITES);
+	plain = timed = regs_of(g_amid, 5);
+	gate_call(&plain);
+	assert_int_equal(plain.rax, 0x1111 + 7);
+	write_all(true);
+	for (int i = 0; i < 3; i++) {
+		timed = regs_of(g_amid, 5);
+		gate_call(&timed);
+		assert_memory_equal(&plain, &timed, sizeof(plain));
+	}
+	assert_int_equal(calls(1), 3);
+	assert_int_equal(calls(2), 3);
+	assert_int_equal(nr_ended(span_of(NR_SHARDS)), 3);
+	tear_down();
 }
 
 #else

@@ -75,6 +75,27 @@ TEST(proc_stat, ends_the_name_at_the_last_parenthesis)
 	assert_int_equal(got.cpu, 3);
 }
 
+TEST(proc_stat, says_where_the_heap_begins)
+{
+	static const char text[] =
+		"4711 (a) R 1 (b)) S 17 4711 4700 0 -1 4194304 9 0 0 0 1 2 0 0 20 0 3 0 8675309 "
+		"12345 67 18446744073709551615 1 1 140737 0 0 0 0 0 0 0 0 0 17 3 0 0 1 2 3 40 41 "
+		"42 "
+		"43 44 45 46 47\n";
+	static const char hidden[] =
+		"4711 (a) S 17 4711 4700 0 -1 4194304 9 0 0 0 1 2 0 0 20 0 3 0 8675309 12345 67 "
+		"18446744073709551615 1 1 140737 0 0 0 0 0 0 0 0 0 17 3 0 0 1 2 3 0 0 0 0 0 0 0 "
+		"0\n";
+	uint64_t start = 0;
+
+	assert_true(proc_stat_heap_start(text, strlen(text), &start));
+	assert_int_equal(start, 42);
+	assert_false(proc_stat_heap_start(hidden, strlen(hidden), &start));
+	for (size_t i = 0; i < 200; i++)
+		assert_false(proc_stat_heap_start(text, i, &start) && start != 4 && start != 42);
+	assert_false(proc_stat_heap_start("", 0, &start));
+}
+
 TEST(proc_stat, has_the_last_registers_of_a_thread_that_writes_a_core)
 {
 	static const char text[] =
