@@ -76,8 +76,11 @@ struct draft {
 	size_t owners_at;		       /* of a word in all parts' code */
 	bool trusts_files;		       /* until a process' code is found to differ */
 	read_ahead_source *read_file;	       /* or NULL */
-	struct read_ahead *memory, *file;      /* of the process, and of one file; owned */
-	struct pads pads;		       /* if there are static probes */
+	/* of the process; of one file at functions, and between them; owned */
+	struct read_ahead *memory, *file, *between;
+	const struct probe_code *last_code; /* of the last patch, if it is in code, */
+	uint64_t last_end;		    /* and its end */
+	struct pads pads;		    /* if there are static probes */
 };
 
 /* Where counts may be. */
@@ -95,6 +98,7 @@ static void draft_release(struct draft *draft)
 	free(draft->memory);
 	free(draft->file);
 	pads_release(&draft->pads);
+	free(draft->between);
 	heap_draft_release(&draft->heap);
 }
 
@@ -426,6 +430,42 @@ static int check_gate(const struct draft *draft, struct err *err)
 /* Words that thunks read, in this order, at the beginning of the code that is not the blob's. */
 enum { HEAD_BASE, HEAD_GATE, HEAD_OWNERS, HEAD_END, HEAD_COUNT };
 
+/* Patches that are further apart are never written at once. */
+#define BETWEEN_BYTES 4096
+
+static uint16_t breakpoints_between(const struct draft *draft, const struct probe_code *code,
+				    uint64_t start, uint64_t end)
+{
+	uint8_t bytes[BETWEEN_BYTES];
+	size_t nr_bytes = (size_t)(end - start);
+
+	if (!draft->read_file || end - start > sizeof(bytes))
+		return 0;
+	if (draft->between->context != code->file)
+		*draft->between =
+			(struct read_ahead){.read = draft->read_file, .context = code->file};
+	return read_ahead_get(draft->between, start - code->bias, bytes, nr_bytes) == nr_bytes
+		       ? patch_breakpoints_of(bytes, nr_bytes)
+		       : 0;
+}
+
+static void add_patch(struct draft *draft, struct probe_request *request)
+{
+	const struct patch *patch = next_patch(draft);
+	bool is_code = patch->kind != PATCH_WORD;
+
+	if (!patch_table_add(&draft->patches, patch)) {
+		request->outcome = PATCH_NO_ROOM;
+		return;
+	}
+	if (is_code && draft->last_code == request->code)
+		patch_table_note(
+			&draft->patches, draft->patches.nr - 2,
+			breakpoints_between(draft, request->code, draft->last_end, patch->address));
+	draft->last_code = is_code ? request->code : NULL;
+	draft->last_end = patch->address + patch->nr_bytes;
+}
+
 static void draw_part(struct draft *draft, uint32_t part)
 {
 	const struct region_plan *plan = &draft->plan;
@@ -495,9 +535,8 @@ static void draw_part(struct draft *draft, uint32_t part)
 			request->outcome = draw_word(draft, request, next_patch(draft));
 		else
 			request->outcome = draw(draft, request, &area, &counter, &heap);
-		if (request->outcome == PATCH_OK &&
-		    !patch_table_add(&draft->patches, next_patch(draft)))
-			request->outcome = PATCH_NO_ROOM;
+		if (request->outcome == PATCH_OK)
+			add_patch(draft, request);
 		if (request->outcome == PATCH_OK)
 			draft->drawn_for = request;
 	}
@@ -609,7 +648,8 @@ static int draw_all(struct draft *draft, enum copies copies, struct err *err)
 				.trusts_files = draft->trusts_files,
 				.read_file = draft->read_file,
 				.memory = xcalloc(1, sizeof(*draft->memory)),
-				.file = xcalloc(1, sizeof(*draft->file))};
+				.file = xcalloc(1, sizeof(*draft->file)),
+				.between = xcalloc(1, sizeof(*draft->between))};
 	*draft->memory =
 		(struct read_ahead){.read = read_process, .context = draft->access->memory};
 	if (draft->gate && !is_sharded)

@@ -274,12 +274,14 @@ static bool count_semaphore(struct target_memory *memory, const struct patched *
 
 enum run_step { RUN_APPLY, RUN_UNDO };
 
-/* Is there a breakpoint of another tool between two patches? */
+/* Is there a breakpoint of another tool between two patches, other than those of the file? */
 static bool has_breakpoint_between(const struct patch_window *patch, const uint8_t *bytes,
 				   const struct patch_window *next)
 {
-	return patch_have_breakpoint(bytes + patch->nr_bytes,
-				     (size_t)(next->address - patch->address) - patch->nr_bytes);
+	size_t nr_bytes = (size_t)(next->address - patch->address) - patch->nr_bytes;
+	uint16_t there = patch_breakpoints_of(bytes + patch->nr_bytes, nr_bytes);
+
+	return there && there != patch->breakpoints;
 }
 
 static bool is_changed(const struct patch_window *patch, const uint8_t *place, enum run_step step)

@@ -319,8 +319,11 @@ enum patch_outcome patch_call(struct patch *patch, uint64_t address, const uint8
 
 /* Is it the first byte of a breakpoint, such as a uprobe's, that a probe may come after? */
 bool patch_is_breakpoint(uint8_t byte);
-/* Is one of these bytes? */
-bool patch_have_breakpoint(const uint8_t *bytes, size_t nr);
+/*
+ * A sum by which the places of all bytes that are one are known, but 1 time in 65,535; 0: there are
+ * none. Compilers fill gaps between functions with them, too.
+ */
+uint16_t patch_breakpoints_of(const uint8_t *bytes, size_t nr);
 /*
  * Is the instruction in front of the patch, of nr_before bytes, as it was, but for a breakpoint?
  * Else the program has changed the entry, and calls may not come to the probe.

@@ -327,11 +327,11 @@ bool patch_is_breakpoint(uint8_t byte)
 	return false;
 }
 
-bool patch_have_breakpoint(const uint8_t *bytes, size_t nr)
+uint16_t patch_breakpoints_of(const uint8_t *bytes, size_t nr)
 {
 	(void)bytes;
 	(void)nr;
-	return false;
+	return 0;
 }
 
 enum patch_outcome patch_call(struct patch *patch, uint64_t address, const uint8_t *bytes,

@@ -138,11 +138,13 @@ bool patch_table_add(struct patch_table_maker *maker, const struct patch *patch)
 	struct patch_row row = {.address = (uint32_t)patch->address,
 				.thunk = (uint32_t)patch->thunk,
 				.bytes_at = (uint32_t)maker->nr_bytes};
+	uint32_t shape;
 
 	assert(maker->nr_bytes <= UINT32_MAX - PATCH_ROW_MAX_BYTES);
-	row.shape = index_of_shape(maker, patch);
-	if (row.shape == INDEX_NONE)
+	shape = index_of_shape(maker, patch);
+	if (shape == INDEX_NONE)
 		return false;
+	row.shape = (uint16_t)shape;
 	add_bytes(maker, patch->old, patch_nr_known(patch));
 	add_bytes(maker, patch->new, patch_nr_known(patch));
 	add_bytes(maker, patch->before, patch->nr_before);
@@ -151,6 +153,11 @@ bool patch_table_add(struct patch_table_maker *maker, const struct patch *patch)
 	ARRAY_GROW(maker->rows, maker->nr, maker->cap);
 	maker->rows[maker->nr++] = row;
 	return true;
+}
+
+void patch_table_note(struct patch_table_maker *maker, size_t index, uint16_t breakpoints)
+{
+	maker->rows[index].breakpoints = breakpoints;
 }
 
 void patch_table_void(struct patch_table_maker *maker, size_t index)

@@ -16,7 +16,9 @@
 struct patch_row {
 	uint32_t address, thunk; /* the lower halves: a shape has the upper ones */
 	uint32_t bytes_at;
-	uint32_t shape;
+	uint16_t shape;
+	/* patch_breakpoints_of() the file between this patch and the next; 0: also not known */
+	uint16_t breakpoints;
 };
 
 /*
@@ -40,6 +42,7 @@ struct patch_window {
 	const uint8_t *old, *new, *before;
 	uint8_t nr_bytes, nr_known, nr_before; /* see patch_nr_known() */
 	enum patch_kind kind;
+	uint16_t breakpoints;
 };
 
 static inline const struct patch *patch_table_shape(const struct patch_table *table, size_t index)
@@ -69,7 +72,8 @@ static inline struct patch_window patch_table_window(const struct patch_table *t
 				     .nr_bytes = shape->nr_bytes,
 				     .nr_known = (uint8_t)patch_nr_known(shape),
 				     .nr_before = shape->nr_before,
-				     .kind = shape->kind};
+				     .kind = shape->kind,
+				     .breakpoints = table->rows[index].breakpoints};
 }
 
 /* All of a patch. */
@@ -97,6 +101,8 @@ struct patch_table_maker {
 
 /* Add a patch after the last one. False: there are too many shapes. */
 bool patch_table_add(struct patch_table_maker *maker, const struct patch *patch);
+/* Note the breakpoints behind a patch. */
+void patch_table_note(struct patch_table_maker *maker, size_t index, uint16_t breakpoints);
 /* Have a patch change nothing. */
 void patch_table_void(struct patch_table_maker *maker, size_t index);
 /* Valid up to the next change. */

@@ -593,9 +593,14 @@ bool patch_is_breakpoint(uint8_t byte)
 	return byte == INT3;
 }
 
-bool patch_have_breakpoint(const uint8_t *bytes, size_t nr)
+uint16_t patch_breakpoints_of(const uint8_t *bytes, size_t nr)
 {
-	return memchr(bytes, INT3, nr);
+	const uint8_t *end = bytes + nr, *at = bytes;
+	uint64_t sum = 0;
+
+	for (; (at = memchr(at, INT3, (size_t)(end - at))); at++)
+		sum = (sum + 1) * 31 + (uint64_t)(at - bytes);
+	return sum ? (uint16_t)(sum % UINT16_MAX + 1) : 0;
 }
 
 static enum patch_kind kind_of_call(const struct original *call)

@@ -152,10 +152,12 @@ static void *set_and_remove(void *context)
 	return NULL;
 }
 
-TEST_WITH(struct fixture *fixture, patched, writes_no_breakpoint_of_others_back)
+/* The file has breakpoints there, too, if `nr_own` is not 0. */
+static void assert_none_comes_back(struct fixture *fixture, size_t nr_own)
 {
 	struct patch patches[] = {fixture->patches[0], fixture->patches[0]};
 	struct breakpoint breakpoint = {.at = fixture->pages + 1000};
+	struct patch_table table;
 	struct patch_table_maker maker;
 	struct patched patched;
 	pthread_t other;
@@ -163,6 +165,11 @@ TEST_WITH(struct fixture *fixture, patched, writes_no_breakpoint_of_others_back)
 	patches[1].address += 2000;
 	patches[1].thunk += 64;
 	init(&patched, &maker, patches, 2);
+	patched_release(&patched);
+	memset(fixture->pages + 1200, 0xcc, nr_own);
+	patch_table_note(&maker, 0, patch_breakpoints_of(fixture->pages + 64 + 5, 2000 - 5));
+	table = patch_table_made(&maker);
+	patched_init(&patched, &table);
 	assert_int_equal(pthread_create(&other, NULL, set_and_remove, &breakpoint), 0);
 	for (int i = 0; i < 10000; i++) {
 		assert_true(patched_apply(&patched, &fixture->stopped, fixture->memory));
@@ -171,8 +178,42 @@ TEST_WITH(struct fixture *fixture, patched, writes_no_breakpoint_of_others_back)
 	breakpoint.is_ended = true;
 	pthread_join(other, NULL);
 	assert_int_equal(breakpoint.nr_came_back, 0);
+	assert_int_equal(nr_new(fixture), nr_own);
 	patched_release(&patched);
 	patch_table_maker_release(&maker);
+}
+
+TEST_WITH(struct fixture *fixture, patched, writes_no_breakpoint_of_others_back)
+{
+	assert_none_comes_back(fixture, 0);
+}
+
+TEST_WITH(struct fixture *fixture, patched, tells_breakpoints_of_others_from_those_of_the_file)
+{
+	assert_none_comes_back(fixture, 7);
+}
+
+TEST(patched, sum_of_breakpoints_tells_their_places)
+{
+	uint8_t bytes[64] = {0};
+	uint16_t sums[64];
+
+	assert_int_equal(patch_breakpoints_of(bytes, sizeof(bytes)), 0);
+	for (size_t i = 0; i < sizeof(bytes); i++) {
+		bytes[i] = 0xcc;
+		sums[i] = patch_breakpoints_of(bytes, sizeof(bytes));
+		assert_int_not_equal(sums[i], 0);
+		for (size_t k = 0; k < i; k++)
+			assert_int_not_equal(sums[i], sums[k]);
+	}
+	memset(bytes, 0, sizeof(bytes));
+	for (size_t i = 0; i < sizeof(bytes); i++) {
+		bytes[i] = 0xcc;
+		sums[i] = patch_breakpoints_of(bytes, sizeof(bytes));
+		bytes[i] = 0;
+		for (size_t k = 0; k < i; k++)
+			assert_int_not_equal(sums[i], sums[k]);
+	}
 }
 
 #endif

@@ -191,7 +191,7 @@ TEST_WITH(const struct fixture *fixture, removal, damaged_patches_are_refused)
 		{.address = 0x1005, .bytes_at = NR_PATCHES * ROW_BYTES - 9},
 		{.address = 0x1005, .bytes_at = UINT32_MAX},
 		{.address = 0x1005, .bytes_at = ROW_BYTES, .shape = 1},
-		{.address = 0x1005, .bytes_at = ROW_BYTES, .shape = UINT32_MAX},
+		{.address = 0x1005, .bytes_at = ROW_BYTES, .shape = UINT16_MAX},
 	};
 
 	for (size_t i = 0; i < sizeof(damages) / sizeof(*damages); i++) {
