@@ -193,8 +193,7 @@ const struct script_runtime perl_runtime = {
 	.find_thread = find_thread,
 	.walk = walk,
 	.nr_fact_bytes = sizeof(struct perl),
-	.find_missing = find_missing,
-	.leads_to_late = true,
+	.missing = {.find = find_missing, .leads_to_late = true},
 	/*
 	 * Another program may free its interpreter and go on: the key still leads there. perl does
 	 * that last of all.

@@ -49,6 +49,13 @@ struct script_linking {
 	bool of_program_alone;
 };
 
+/* As struct wanted_more has it. */
+struct script_missing {
+	bool (*find)(const void *facts, uint64_t thread_state, const struct snapshot *snapshot,
+		     struct wanted_memory *missing);
+	bool needs_stack, leads_to_late;
+};
+
 /*
  * A kind of interpreter. Its functions read the memory of a process through its space, while that
  * runs on; all but walk(), which looks at the snapshot alone.
@@ -83,9 +90,7 @@ struct script_runtime {
 	script_walk_fn walk;
 	/* As struct wanted_more has it: its facts, of this size, and how to use them. */
 	size_t nr_fact_bytes;
-	bool (*find_missing)(const void *facts, uint64_t thread_state,
-			     const struct snapshot *snapshot, struct wanted_memory *missing);
-	bool needs_stack, leads_to_late; /* likewise */
+	struct script_missing missing;
 	struct script_linking links;
 	/* As script_find_lock(); NULL: there is none. */
 	bool (*find_lock)(void *facts, struct space *space, struct script_lock *lock);

@@ -381,10 +381,10 @@ void script_find_more(const struct script_process *process, const struct script_
 	*more = (struct wanted_more){.find = NULL};
 	if (!process->facts || (thread && !thread->state))
 		return;
-	more->find = process->runtime->find_missing;
+	more->find = process->runtime->missing.find;
 	more->subject = thread ? thread->state : 0;
-	more->needs_stack = process->runtime->needs_stack;
-	more->leads_to_late = process->runtime->leads_to_late;
+	more->needs_stack = process->runtime->missing.needs_stack;
+	more->leads_to_late = process->runtime->missing.leads_to_late;
 	memcpy(more->facts, process->facts, process->runtime->nr_fact_bytes);
 }
 

@@ -382,7 +382,7 @@ const struct script_runtime v8_runtime = {
 	.forget = forget,
 	.walk = walk,
 	.nr_fact_bytes = sizeof(struct v8),
-	.find_missing = find_missing,
+	.missing.find = find_missing,
 	.complete_wanted = complete_wanted,
 	.find_places = find_places,
 };
