@@ -158,8 +158,7 @@ TEST(html, has_all_metrics_of_time)
 /* Processes without a sample have no ids, as any thread of a made file. */
 TEST(html, threads_without_an_id_are_split)
 {
-	const struct export_options split = {.metric = METRIC_CPU,
-					     .threads = EXPORT_THREADS_SPLIT};
+	const struct export_options split = {.metric = METRIC_CPU, .threads = EXPORT_THREADS_SPLIT};
 	struct made made = made_begin();
 	struct profile *profile;
 	struct sink sink;
