@@ -40,7 +40,8 @@ static void in_words(const uint64_t *words, size_t nr, uint64_t address,
 		uint64_t changed[CONTEXT_WORDS_MAX];
 
 		if (words[i] < search->start || words[i] >= search->end ||
-		    !context_of_frame(&words[i], &context))
+		    !context_of_frame(&words[i], &context) ||
+		    context.sp - (address + i * sizeof(uint64_t)) < context_frame_bytes)
 			continue;
 		search->found(search->owner, &context);
 		if (!context.is_changed)

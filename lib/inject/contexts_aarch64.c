@@ -33,6 +33,8 @@ enum { X0 = -32, SP = -1, PSTATE = 1, LAST = X0 + PUSHED_LAST };
 
 const unsigned int context_words_before = -LAST, context_words_after = PSTATE;
 const unsigned int context_words_changed = 1 - LAST;
+/* The state of vector registers follows, in 4096 bytes. */
+const uint64_t context_frame_bytes = 4096;
 
 _Static_assert(-LAST < CONTEXT_WORDS_MAX, "there is room");
 

@@ -31,6 +31,12 @@ void context_to_regs(const struct context *context, struct user_regs_struct *reg
 enum { RDX = -4, RAX = -3, RCX = -2, RSP = -1, RIP = 0, FLAGS = 1, SEGMENTS = 2 };
 
 const unsigned int context_words_before = -RDX, context_words_after = SEGMENTS;
+/*
+ * The rest of struct sigcontext and of the frame, and the state of vector registers, of 576 bytes
+ * at least, whose alignment of 64 lets an old frame lie 64 bytes above a new one: the pointer to
+ * that state is then where the old one had the stack pointer.
+ */
+const uint64_t context_frame_bytes = 280 + 576;
 const unsigned int context_words_changed = FLAGS - RDX + 1;
 
 #define USER_CS	      0x33
