@@ -259,7 +259,6 @@ static uint64_t next_address(const struct draft *draft, const struct probe_reque
 	return request + 1 < draft->requests + draft->nr_requests ? request[1].address : 0;
 }
 
-/* The first pad must be there, and the others save the program from breakpoints of other tools. */
 static enum patch_outcome draw_site(struct draft *draft, const struct probe_request *request,
 				    const struct patch_function *function, struct code_area *area,
 				    const struct patch_counter *counter)
@@ -277,12 +276,9 @@ static enum patch_outcome draw_site(struct draft *draft, const struct probe_requ
 		return PATCH_TAKEN;
 	patch->callee = request->semaphore;
 	for (unsigned int i = 0; i < PATCH_PADS_MAX; i++) {
-		if (patch->pads & 1U << i &&
-		    !pads_add(&draft->pads, patch_pad(patch, i), patch->thunk)) {
-			if (!i)
-				return PATCH_PAD_TAKEN;
-			patch->pads &= (uint8_t) ~(1U << i);
-		}
+		if (patch_has_pad(patch, i) &&
+		    !pads_add(&draft->pads, patch_pad(patch, i), patch->thunk))
+			return PATCH_PAD_TAKEN;
 	}
 	return PATCH_OK;
 }

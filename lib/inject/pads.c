@@ -15,13 +15,14 @@
 /* Between mappings, as the kernel keeps gaps below stacks. */
 #define MARGIN_BYTES ((uint64_t)1 << 20)
 /*
- * Left to a heap, and to the first stack. A heap that grows further meets a pad: brk(2) fails, and
- * allocators go on with mmap(2).
+ * Left to a heap. One that grows further meets a pad: brk(2) fails, and allocators go on with
+ * mmap(2).
  */
-#define HEAP_GROWTH_BYTES  ((uint64_t)64 << 20)
-#define STACK_GROWTH_BYTES ((uint64_t)256 << 20)
+#define HEAP_GROWTH_BYTES ((uint64_t)64 << 20)
+/* And to the first stack, whatever its limit may be. */
+#define STACK_GROWTH_BYTES ((uint64_t)4 << 30)
 #define LOWEST		   ((uint64_t)1 << 20)
-#define HIGHEST		   (PATCH_ADDRESSES - STACK_GROWTH_BYTES)
+#define HIGHEST		   (PATCH_ADDRESSES - MARGIN_BYTES)
 
 enum { NO_INSTRUCTION = 0xcc };
 

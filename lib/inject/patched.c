@@ -59,7 +59,7 @@ static void add_pads(struct patched *patched, size_t index)
 	for (unsigned int i = 0; i < PATCH_PADS_MAX; i++) {
 		struct patched_pad pad = {patch_pad(&patch, i), (uint32_t)index};
 
-		if (!(patch.pads & 1U << i))
+		if (!patch_has_pad(&patch, i))
 			continue;
 		ARRAY_GROW(patched->pads, patched->nr_pads, patched->cap_pads);
 		patched->pads[patched->nr_pads++] = pad;
@@ -240,7 +240,7 @@ static struct run run_from(const struct patched *patched, size_t first)
 		if ((next.kind == PATCH_WORD) != is_word(patched, first) ||
 		    next.address / RUN_BYTES != run.address / RUN_BYTES)
 			break;
-		run.nr_bytes = (size_t)(next.address + next.nr_bytes - run.address);
+		run.nr_bytes = (size_t)(next.address + next.nr_known - run.address);
 	}
 	return run;
 }
@@ -338,28 +338,16 @@ static bool read_run(struct patched_bytes *all, const struct run *run, uint8_t *
 static bool step_run(const struct run *run, uint8_t *bytes, struct target_memory *memory,
 		     enum run_step step)
 {
-	bool is_undone[RUN_BYTES + 1] = {false};
-
-	assert(run->nr <= RUN_BYTES);
 	for (size_t i = 0; i < run->nr; i++) {
 		const struct patch_window patch = window_in(run, i);
 		uint8_t *place = bytes + (patch.address - run->address);
 
-		if (step == RUN_APPLY) {
+		if (step == RUN_APPLY)
 			memcpy(place, patch.new, patch.nr_bytes);
-		} else if (memcmp(place, patch.new, patch.nr_bytes) == 0) {
+		else if (patch_window_has(&patch, patch.new, place))
 			memcpy(place, patch.old, patch.nr_bytes);
-			is_undone[i] = true;
-		}
 	}
-	if (!write_run(run, bytes, memory, step))
-		return false;
-	/* If profc is killed right here, the place is passed in vain from now on. */
-	for (size_t i = 0; i < run->nr; i++) {
-		if (is_undone[i])
-			count_semaphore(memory, run->patched, run->first + i, -1);
-	}
-	return true;
+	return write_run(run, bytes, memory, step);
 }
 
 /* Before there are patches: one that is there has been counted. */
@@ -572,17 +560,11 @@ bool patched_undo(const struct patched *patched, struct stopped *stopped,
 	return patched_leave(patched, stopped, memory, states);
 }
 
-/* For patches that could not be written; others are counted down with their patches. */
-static void uncount_missing(const struct patched *patched, struct target_memory *memory)
+void patched_uncount(const struct patched *patched, struct target_memory *memory,
+		     const uint8_t *states)
 {
-	uint8_t bytes[PATCH_MAX_BYTES];
-
 	for (size_t i = 0; i < patched->patches.nr; i++) {
-		const struct patch_window patch = patch_table_window(&patched->patches, i);
-
-		if (patch.kind == PATCH_SITE &&
-		    !(target_memory_get(memory, patch.address, bytes, patch.nr_bytes) &&
-		      memcmp(bytes, patch.new, patch.nr_bytes) == 0))
+		if (states[i] == PATCHED_OURS || states[i] == PATCHED_REPLACED)
 			count_semaphore(memory, patched, i, -1);
 	}
 }
@@ -594,6 +576,7 @@ static void take_back(const struct patched *patched, struct stopped *stopped,
 	cleanup_free uint8_t *states = xcalloc(patched->patches.nr + 1, sizeof(*states));
 
 	patched_undo(patched, stopped, memory, states);
+	patched_uncount(patched, memory, states);
 }
 
 bool patched_apply(const struct patched *patched, struct stopped *stopped,
@@ -616,7 +599,6 @@ bool patched_apply(const struct patched *patched, struct stopped *stopped,
 	stopped_write_back(stopped);
 	if (write_all(patched, stopped, memory, RUN_APPLY, &search))
 		return true;
-	uncount_missing(patched, memory);
 	take_back(patched, stopped, memory);
 	return false;
 }

@@ -64,6 +64,12 @@ bool patched_apply(const struct patched *patched, struct stopped *stopped,
 bool patched_undo(const struct patched *patched, struct stopped *stopped,
 		  struct target_memory *memory, const uint8_t *states);
 /*
+ * With the old bytes restored, once for all that is in the process: count us out of the semaphores
+ * of static probes, where their code still is.
+ */
+void patched_uncount(const struct patched *patched, struct target_memory *memory,
+		     const uint8_t *states);
+/*
  * With the old bytes restored: move threads from thunks into the code. `states` is from
  * patched_look(): where other code is by now, threads stay in the thunk. False: a thread cannot be
  * moved from its place, and must run a little.

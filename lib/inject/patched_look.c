@@ -73,7 +73,7 @@ static enum patched_state state_of(struct looking *looking, const struct patch_w
 
 	if (!bytes)
 		return PATCHED_GONE;
-	if (memcmp(bytes, patch->new, patch->nr_bytes) == 0)
+	if (patch_window_has(patch, patch->new, bytes))
 		return is_reached ? PATCHED_OURS : PATCHED_OTHER;
 	if (patch->kind == PATCH_WORD)
 		return PATCHED_REPLACED;
@@ -81,7 +81,7 @@ static enum patched_state state_of(struct looking *looking, const struct patch_w
 	    !page_is_written(looking->pid, patch->address + patch->nr_bytes - 1))
 		return PATCHED_GONE;
 	/* The kernel has put the one byte of a static probe back, with a uprobe that was on it. */
-	if (memcmp(bytes, patch->old, patch->nr_bytes) == 0)
+	if (patch_window_has(patch, patch->old, bytes))
 		return patch->nr_known > patch->nr_bytes ? PATCHED_REPLACED : PATCHED_AS_BEFORE;
 	return leads_to_region(looking, patch, bytes) ? PATCHED_GONE : PATCHED_OTHER;
 }

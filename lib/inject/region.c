@@ -719,6 +719,14 @@ bool region_note_kept(uint64_t address, struct target_memory *memory)
 				 &is_kept, sizeof(is_kept));
 }
 
+bool region_note_uncounted(uint64_t address, struct target_memory *memory)
+{
+	const uint64_t is_uncounted = true;
+
+	return target_memory_put(memory, address + offsetof(struct region_header, is_uncounted),
+				 &is_uncounted, sizeof(is_uncounted));
+}
+
 void region_keep(const struct region *region, struct target_memory *memory)
 {
 	for (uint64_t i = 0; i < region->header.nr_parts; i++)

@@ -62,6 +62,7 @@ struct region_header {
 	 * writes this through /proc/PID/mem, which copies the page for that process.
 	 */
 	uint64_t is_kept;
+	uint64_t is_uncounted; /* likewise: patched_uncount() was called, or is */
 	uint64_t nr_parts;
 	/* of struct patch_table, as patch_table_over() takes it */
 	uint64_t nr_patches, nr_shapes, nr_patch_bytes, patches_offset;
@@ -182,6 +183,8 @@ void region_close(struct region *region); /* here only */
 void region_keep(const struct region *region, struct target_memory *memory);
 /* Set is_kept of the header at an address. False: the memory is gone. */
 bool region_note_kept(uint64_t address, struct target_memory *memory);
+/* Set is_uncounted, likewise. */
+bool region_note_uncounted(uint64_t address, struct target_memory *memory);
 /* Valid up to region_close(). */
 struct patch_table region_patches(const struct region *region);
 /* NULL: the region has none. */

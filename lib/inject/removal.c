@@ -344,7 +344,7 @@ static void sleep_until(uint64_t ns)
 static int undo(const struct probe_access *access, uint64_t address, struct region_header *header,
 		const struct patched *patched, struct probe_cost *cost, struct err *err)
 {
-	const struct region_header found = *header;
+	struct region_header found = *header;
 	cleanup_free uint8_t *states = xcalloc(patched->patches.nr + 1, sizeof(*states));
 	struct leaving leaving = {access, header, patched, states};
 	uint64_t end_ns = clock_monotonic_ns() + UNDO_PATIENCES * access->patience_ns;
@@ -364,6 +364,11 @@ static int undo(const struct probe_access *access, uint64_t address, struct regi
 		}
 		look_at(access, patched, states, header);
 		is_done = undo_in(&stopped, &leaving) || header->is_kept;
+		/* If profc is killed right here, its places are passed in vain from now on. */
+		if (!found.is_uncounted && region_note_uncounted(address, access->memory)) {
+			found.is_uncounted = header->is_uncounted = true;
+			patched_uncount(patched, access->memory, states);
+		}
 		stopped_end(&stopped);
 		cost->stop_ns += stopped.held_ns;
 		if (is_done)

@@ -36,6 +36,8 @@ const char *patch_outcome_text(enum patch_outcome outcome)
 		return "a branch leads to the jump after it";
 	case PATCH_OTHER_WORD:
 		return "its semaphore is not where the file has it";
+	case PATCH_CHANGED_LATER:
+		return "for uprobes Linux may replace the instruction after it";
 	case PATCH_PAD_TAKEN:
 		return "the memory that a jump of one byte leads to is in use";
 	case PATCH_DIFFERS_FROM_FILE:

@@ -37,9 +37,10 @@ enum patch_outcome {
 	PATCH_BEHIND_ENTRY, /* a call among the instructions that an entry's probe has moved */
 	PATCH_TAKEN,	    /* likewise anything else, and of any probe */
 	PATCH_NO_NOP,
-	PATCH_SKIPPED,	  /* of a static probe: its nop, on the way to the jump after it */
-	PATCH_OTHER_WORD, /* likewise: its semaphore */
-	PATCH_PAD_TAKEN,  /* of a static probe: the memory to which its jump would lead */
+	PATCH_SKIPPED,	     /* of a static probe: its nop, on the way to the jump after it */
+	PATCH_OTHER_WORD,    /* likewise: its semaphore */
+	PATCH_CHANGED_LATER, /* likewise: by the kernel, for uprobes of other tools */
+	PATCH_PAD_TAKEN,     /* of a static probe: the memory to which its jump would lead */
 	PATCH_DIFFERS_FROM_FILE,
 	PATCH_UNLOADED,	     /* its memory was there a moment before */
 	PATCH_SAMPLED_BELOW, /* of an allocator: its callee has a probe, or must have one */
@@ -126,7 +127,8 @@ struct patch {
 	uint8_t counted_at; /* and to which the stub returns */
 	bool ends_with_syscall; /* which the kernel may restart */
 	bool is_in_sled;	/* where the program may put a patch of its own */
-	uint8_t pads;		/* PATCH_SITE: which of patch_pad() there are, by bits */
+	uint8_t pads; /* PATCH_SITE: 1 if it has pads, and 1 << i if an instruction begins i bytes
+			 on */
 	uint8_t spared_to; /* likewise: offset in the thunk up to which the red zone is skipped */
 	uint8_t nr_steps;
 	struct patch_step steps[PATCH_MAX_STEPS]; /* by offset */
@@ -267,8 +269,7 @@ enum patch_outcome patch_entry(struct patch *patch, const struct patch_function 
  * changes, into the first byte of a jump, and the four bytes after it stay what they are, while
  * they also say how far the jump leads: so nothing that leads to the instructions after the nop is
  * in danger. Where the jump leads there has to be a pad, a jump to the thunk; so at each place to
- * which it would lead if another tool had a breakpoint at an instruction in the four bytes. `pads`
- * are all of these; the caller leaves out what cannot be, but for the first.
+ * which it would lead if other tools had breakpoints at instructions in the four bytes.
  *
  * If the nop is followed by a jump of five bytes, to which no branch leads, that is replaced, and
  * there are no pads.
@@ -281,11 +282,19 @@ enum patch_outcome patch_site(struct patch *patch, const struct patch_function *
 
 /* The nop and the four bytes after it, which `old` and `new` have. */
 #define PATCH_SITE_BYTES 5
-#define PATCH_PADS_MAX	 PATCH_SITE_BYTES
+#define PATCH_PADS_MAX	 (1U << (PATCH_SITE_BYTES - 1))
 #define PATCH_PAD_BYTES	 5
 
-/* The address of a pad, one of PATCH_PADS_MAX: the first one is that without breakpoints. */
+/*
+ * The address of a pad, by the bytes after the nop that have a breakpoint: 0 for none, 1 if the
+ * first has one.
+ */
 uint64_t patch_pad(const struct patch *patch, unsigned int which);
+/* Does an instruction begin at each of these bytes? */
+static inline bool patch_has_pad(const struct patch *patch, unsigned int which)
+{
+	return patch->pads && !(which & ~(unsigned int)(patch->pads >> 1));
+}
 /* The bytes of a pad. False: the thunk is too far away. */
 bool patch_pad_bytes(uint64_t pad, uint64_t thunk, uint8_t bytes[PATCH_PAD_BYTES]);
 

@@ -26,6 +26,17 @@ static size_t nr_bytes_of(const struct patch *shape)
 	       (has_callee(shape) ? sizeof(shape->callee) : 0);
 }
 
+bool patch_window_has(const struct patch_window *patch, const uint8_t *wanted, const uint8_t *there)
+{
+	if (memcmp(there, wanted, patch->nr_bytes) != 0)
+		return false;
+	for (size_t i = patch->nr_bytes; i < patch->nr_known; i++) {
+		if (there[i] != wanted[i] && !patch_is_breakpoint(there[i]))
+			return false;
+	}
+	return true;
+}
+
 void patch_table_get(const struct patch_table *table, size_t index, struct patch *patch)
 {
 	const struct patch_window window = patch_table_window(table, index);
@@ -68,7 +79,7 @@ static bool is_sound_shape(const struct patch *shape)
 {
 	return shape->nr_bytes && shape->nr_bytes <= PATCH_MAX_BYTES &&
 	       shape->nr_before <= PATCH_MAX_BEFORE && shape->nr_steps <= PATCH_MAX_STEPS &&
-	       !(shape->pads >> PATCH_PADS_MAX);
+	       !(shape->pads >> PATCH_SITE_BYTES);
 }
 
 bool patch_table_is_sound(const struct patch_table *table)

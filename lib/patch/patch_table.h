@@ -76,6 +76,13 @@ static inline struct patch_window patch_table_window(const struct patch_table *t
 				     .breakpoints = table->rows[index].breakpoints};
 }
 
+/*
+ * Are these its old bytes, or its new ones, at its place? Those that a static probe leaves as they
+ * are have to be there as well, but for breakpoints of other tools.
+ */
+bool patch_window_has(const struct patch_window *patch, const uint8_t *wanted,
+		      const uint8_t *there);
+
 /* All of a patch. */
 void patch_table_get(const struct patch_table *table, size_t index, struct patch *patch);
 

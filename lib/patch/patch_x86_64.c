@@ -827,19 +827,29 @@ static void put_sparing_pass(struct maker *maker, const struct patch_counter *co
 	maker->patch.spared_to = (uint8_t)maker->nr_bytes;
 }
 
-/* Each place in the four bytes where an instruction begins, and the place without a breakpoint. */
-static uint8_t pads_wanted(const struct patch_function *function)
+/* From Linux 6.18 on a uprobe at this nop is a call in its place, of five bytes. */
+static bool is_nop_of_five(const struct original *next)
+{
+	static const uint8_t nop[] = {0x0f, 0x1f, 0x44, 0, 0};
+
+	return next->code.nr_bytes == sizeof(nop) && memcmp(next->bytes, nop, sizeof(nop)) == 0;
+}
+
+static enum patch_outcome want_pads(const struct patch_function *function, struct patch *patch)
 {
 	struct original next;
-	unsigned int pads = 1;
 
+	patch->pads = 1;
 	for (size_t at = 1; at < PATCH_SITE_BYTES; at += next.code.nr_bytes) {
-		pads |= 1U << at;
+		if (function->bytes[at] != INT3)
+			patch->pads |= (uint8_t)(1U << at);
 		if (!read_original(&next, function->address + at, function->bytes + at,
 				   function->nr_readable - at))
 			break;
+		if (is_nop_of_five(&next))
+			return PATCH_CHANGED_LATER;
 	}
-	return (uint8_t)pads;
+	return PATCH_OK;
 }
 
 /* Replaces the jump after the nop; to skip the nop, a branch would have to lead to that jump. */
@@ -865,8 +875,9 @@ static enum patch_outcome make_site_jump(struct maker *maker, const struct patch
 	return PATCH_OK;
 }
 
-static void make_site(struct maker *maker, const struct patch_function *function,
-		      const struct code_area *area, const struct patch_counter *counter)
+static enum patch_outcome make_site(struct maker *maker, const struct patch_function *function,
+				    const struct code_area *area,
+				    const struct patch_counter *counter)
 {
 	struct patch *patch = &maker->patch;
 
@@ -879,7 +890,7 @@ static void make_site(struct maker *maker, const struct patch_function *function
 	memcpy(patch->old, function->bytes, PATCH_SITE_BYTES);
 	memcpy(patch->new, function->bytes, PATCH_SITE_BYTES);
 	patch->new[0] = 0xe9;
-	patch->pads = pads_wanted(function);
+	return want_pads(function, patch);
 }
 
 enum patch_outcome patch_site(struct patch *patch, const struct patch_function *function,
@@ -896,7 +907,7 @@ enum patch_outcome patch_site(struct patch *patch, const struct patch_function *
 	if (function->bytes[1] == 0xe9)
 		outcome = make_site_jump(&maker, function, branches, area, counter);
 	else
-		make_site(&maker, function, area, counter);
+		outcome = make_site(&maker, function, area, counter);
 	return outcome ? outcome : finish(&maker, area, patch);
 }
 
@@ -906,8 +917,10 @@ uint64_t patch_pad(const struct patch *patch, unsigned int which)
 	int32_t distance;
 
 	memcpy(bytes, patch->new, sizeof(bytes));
-	if (which)
-		bytes[which] = INT3;
+	for (size_t i = 1; i < sizeof(bytes); i++) {
+		if (which & 1U << (i - 1))
+			bytes[i] = INT3;
+	}
 	memcpy(&distance, bytes + 1, sizeof(distance));
 	return patch->address + JUMP_BYTES + (uint64_t)(int64_t)distance;
 }

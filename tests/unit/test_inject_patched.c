@@ -251,11 +251,18 @@ TEST_WITH(struct fixture *fixture, patched, counts_itself_among_those_that_want_
 		assert_int_equal(words[0], 5);
 		assert_int_equal(words[1], 1);
 		assert_true(patched_undo(&patched, &fixture->stopped, fixture->memory, ours));
-		/* Once. */
-		assert_true(patched_undo(&patched, &fixture->stopped, fixture->memory, ours));
+		assert_int_equal(words[0], 5);
+		patched_uncount(&patched, fixture->memory, ours);
 		assert_int_equal(words[0], 3);
 		assert_int_equal(words[1], 0);
 	}
+	/* Other code may have come there: not its word. */
+	words[1] = 1;
+	patched_uncount(&patched, fixture->memory,
+			(const uint8_t[]){0, PATCHED_OTHER, PATCHED_REPLACED});
+	assert_int_equal(words[0], 2);
+	assert_int_equal(words[1], 0);
+	words[0] = 3;
 	/* One that cannot be counted, or written. */
 	words[1] = UINT16_MAX;
 	assert_false(patched_apply(&patched, &fixture->stopped, fixture->memory));
@@ -266,6 +273,33 @@ TEST_WITH(struct fixture *fixture, patched, counts_itself_among_those_that_want_
 	assert_false(patched_apply(&patched, &fixture->stopped, fixture->memory));
 	assert_int_equal(words[0], 3);
 	assert_int_equal(words[1], 7);
+	patched_release(&patched);
+	patch_table_maker_release(&maker);
+}
+
+/* One byte changes; the four after it are the program's, which other tools may have changed. */
+TEST_WITH(struct fixture *fixture, patched, a_static_probe_is_taken_back_where_all_of_it_is_there)
+{
+	struct patch patch = fixture->patches[0];
+	uint8_t *at = fixture->pages + 64;
+	struct patch_table_maker maker;
+	struct patched patched;
+
+	patch.kind = PATCH_SITE;
+	patch.nr_bytes = 1;
+	patch.pads = 1;
+	memset(patch.new, OLD, sizeof(patch.new));
+	patch.new[0] = 0xe9;
+	init(&patched, &maker, &patch, 1);
+	assert_true(patched_apply(&patched, &fixture->stopped, fixture->memory));
+	assert_memory_equal(at, "\xe9\x90\x90\x90\x90", 5);
+	at[2] = 0xcc;
+	assert_true(patched_undo(&patched, &fixture->stopped, fixture->memory, ours));
+	assert_memory_equal(at, "\x90\x90\xcc\x90\x90", 5);
+	assert_false(patched_apply(&patched, &fixture->stopped, fixture->memory));
+	memcpy(at, "\xe9\x01\x02\x03\x04", 5);
+	assert_true(patched_undo(&patched, &fixture->stopped, fixture->memory, ours));
+	assert_memory_equal(at, "\xe9\x01\x02\x03\x04", 5);
 	patched_release(&patched);
 	patch_table_maker_release(&maker);
 }
