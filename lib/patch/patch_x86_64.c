@@ -10,6 +10,7 @@
 #if defined(__x86_64__)
 
 #include <assert.h>
+#include <cpuid.h>
 #include <string.h>
 
 #include "code/code_x86_64.h"
@@ -893,6 +894,14 @@ static enum patch_outcome make_site(struct maker *maker, const struct patch_func
 	return want_pads(function, patch);
 }
 
+/* Not the first processors of 64 bits (CPUID 80000001H, ECX bit 0). */
+static bool has_sahf(void)
+{
+	unsigned int a, b, c, d;
+
+	return __get_cpuid(0x80000001, &a, &b, &c, &d) && c & 1;
+}
+
 enum patch_outcome patch_site(struct patch *patch, const struct patch_function *function,
 			      const struct branches *branches, struct code_area *area,
 			      const struct patch_counter *counter)
@@ -900,7 +909,7 @@ enum patch_outcome patch_site(struct patch *patch, const struct patch_function *
 	struct maker maker = {0};
 	enum patch_outcome outcome = PATCH_OK;
 
-	if (!__builtin_cpu_supports("lahf_lm"))
+	if (!has_sahf())
 		return PATCH_UNSUPPORTED;
 	if (function->nr_readable < 1 + JUMP_BYTES || function->bytes[0] != NOP)
 		return PATCH_NO_NOP;

@@ -15,7 +15,7 @@ from profc import record
 # Where the kernel, clone() of a C library, or Go's scheduler lets code begin, and where a thread is
 # that has none any more, as it exits.
 ROOT = re.compile(
-    r"_start|_dl_start|_dl_start_user|_dlstart|(__)?clone3?|\[k\] do_exit"
+    r"_start|_dl_start|_dl_start_user|_dlstart|(__)?clone3?|\[k\] do_exit|\[k\] do_execveat_common"
     r"|_rt0_amd64(_linux)?|runtime\.(rt0_go|goexit\d?|clone)(\.abi0)?"
 )
 NAMELESS = re.compile(r"\[(?P<module>.+)\+0x(?P<address>[0-9a-f]+)\]")
