@@ -72,7 +72,7 @@ class ShortLives(InBrowser):
         for column in zip(*named):
             self.assertEqual(len(set(column)), len(column), column)
         self.assertFalse([title for _, title in named if "pid 0" in title or "tid 0" in title], named)
-        self.assertTrue(any(re.search(r"\([0-9]+ process(es)? that no sample met\)", title) for _, title in named), named)
+        self.assertTrue(any(re.search(r"\(([0-9]+ )?process(es)? that no sample met\)", title) for _, title in named), named)
         self.assertTrue(any(re.match(r"sh .*from [0-9.]+ s$", short) for short, _ in named), named)
 
 

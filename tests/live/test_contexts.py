@@ -85,8 +85,9 @@ class Contexts(LiveCase):
         self.assertGreater(self.assert_shares(recording), 0.85)
         self.assertGreater(self.counters(recording)["context_read"], 0)
         self.assertIn("contexts    tlsdesc_v1_dev by publishes_conte", recording.info())
-        (process,) = json.loads(recording.info("--json"))["processes"]
-        self.assertEqual(process["context"], "tlsdesc_v1_dev")
+        # A sample may have met the command amid its exec, as another program.
+        processes = json.loads(recording.info("--json"))["processes"]
+        self.assertEqual([one["context"] for one in processes if one.get("context")], ["tlsdesc_v1_dev"])
 
     def test_in_a_library_that_is_loaded_later(self):
         """Each way in which a compiler has a library get to its variable."""

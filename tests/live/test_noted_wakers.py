@@ -106,7 +106,7 @@ class NotedWakers(LiveCase):
         with Running([build(*PROGRAM), "4"]) as target, Trace.of(WAITERS) as trace:
             target.wait_ready()
             apart_us = (time.time_ns() - time.monotonic_ns()) // 1000
-            recording = attach(self.directory, target.pid, "--wakers", "-F", "200", "-d", "3")
+            recording = attach(self.directory, target.pid, "--wakers", "-d", "3")
             if trace:
                 trace.read()
         self.assert_known(recording.path)
@@ -128,11 +128,11 @@ class NotedWakers(LiveCase):
         print(f"# {same} of {len(read.wakes)} wakes are the scheduler's")
 
     def test_command_from_its_start(self):
-        recording = record(self.directory, [build(*PROGRAM), "2"], "--wakers", "-F", "200")
+        recording = record(self.directory, [build(*PROGRAM), "2"], "--wakers")
         self.assert_known(recording.path)
 
     def test_chain_goes_on_in_the_thread_that_woke_the_other(self):
-        recording = record(self.directory, [build(*PROGRAM), "2"], "--wakers", "-F", "200")
+        recording = record(self.directory, [build(*PROGRAM), "2"], "--wakers")
         chain = recording.report("--chain", "--thread", "^eater$")
         self.assertGreaterEqual(chain["links"]["wake"], 1, chain)
         self.assertLessEqual({row["thread"] for row in chain["rows"]},
@@ -150,14 +150,14 @@ class NotedWakers(LiveCase):
         self.assertEqual(len(processes), 2)
 
     def test_forked_child(self):
-        recording = record(self.directory, [build(*PROGRAM), "2", "fork"], "--wakers", "-F", "200")
+        recording = record(self.directory, [build(*PROGRAM), "2", "fork"], "--wakers")
         self.assert_apart(recording.path)
         self.assert_known(recording.path)
 
     def test_executed_program(self):
         program = build(*PROGRAM)
         shell = f"{program} 2 & {program} 2; wait"
-        recording = record(self.directory, ["sh", "-c", shell], "--wakers", "-F", "200")
+        recording = record(self.directory, ["sh", "-c", shell], "--wakers")
         self.assert_apart(recording.path)
 
     def test_without_the_option_nothing_is_put_in(self):
@@ -176,7 +176,7 @@ class NotedWakers(LiveCase):
         return ways
 
     def test_waits_end_by_their_time_out(self):
-        recording = record(self.directory, [build("timed_waits"), "4"], "--wakers", "-F", "200")
+        recording = record(self.directory, [build("timed_waits"), "4"], "--wakers")
         read = read_profc_data.Recording(recording.path)
         alone = collections.Counter(row["thread"] for row in read.wakes if row["thread"] == row["waker"])
         said = {name: list(map(int, counts)) for name, *counts in map(str.split, recording.stdout.splitlines())

@@ -354,14 +354,16 @@ function callsByFunction(data, side) {
 // The short-lived ones that no sample has met are together, without an id.
 function processIds(side, process) {
 	const [, pid, , unseen] = side.processes[process];
-	return pid || !unseen ? "pid " + pid : unseen === 1 ? "1 process that no sample met" : countText(unseen) + " processes that no sample met";
+	if (pid)
+		return "pid " + pid;
+	return (unseen === 1 ? "1 process" : unseen ? countText(unseen) + " processes" : "processes") + " that no sample met";
 }
 
 function threadName(side, thread) {
 	const [process, name, tid] = side.threads[thread];
-	const [processName, pid, , unseen] = side.processes[process];
+	const [processName, pid] = side.processes[process];
 	const both = name && name !== processName ? processName + "/" + name : processName;
-	return both + " (" + processIds(side, process) + (pid || !unseen ? ", tid " + tid : "") + ")";
+	return both + " (" + processIds(side, process) + (pid ? ", tid " + tid : "") + ")";
 }
 
 function locationOf(row) {

@@ -63,7 +63,7 @@ class ThreadList {
 		const isTwin = (name) => called.indexOf(name) !== called.lastIndexOf(name);
 		for (const row of this.threads) {
 			const [process, name] = side.threads[row.thread], [processName, pid, , unseen] = side.processes[process];
-			const id = pid || !unseen ? pid : "\u00d7" + countText(unseen);
+			const id = pid || (unseen ? "\u00d7" + countText(unseen) : "short-lived");
 			const prefix = nrProcesses < 2 || row.above ? "" : processName + (isTwin(processName) ? " " + id : "");
 			const isOwn = !name || name === processName;
 			row.short = !prefix ? name || processName : isOwn ? prefix : prefix + "/" + name;
