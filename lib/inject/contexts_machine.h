@@ -19,7 +19,7 @@ void context_to_regs(const struct context *context, struct user_regs_struct *reg
  */
 #define CONTEXT_WORDS_MAX 20
 extern const unsigned int context_words_before, context_words_after;
-/* At least so far from the pc in a frame is what the stack pointer in it leads to. */
+/* The stack pointer in a frame leads to an address so many bytes after its pc, at least. */
 extern const uint64_t context_frame_bytes;
 
 /* Do the words around `pc` look like those of a signal frame? Then they give the context. */

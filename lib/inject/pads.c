@@ -19,7 +19,7 @@
  * mmap(2).
  */
 #define HEAP_GROWTH_BYTES ((uint64_t)64 << 20)
-/* And to the first stack, whatever its limit may be. */
+/* Left to the first stack, whatever its limit may be. */
 #define STACK_GROWTH_BYTES ((uint64_t)4 << 30)
 #define LOWEST		   ((uint64_t)1 << 20)
 #define HIGHEST		   (PATCH_ADDRESSES - MARGIN_BYTES)
@@ -60,7 +60,7 @@ bool pads_begin(struct pads *pads, pid_t pid)
 	if (maps < 0 || !proc_read_process_file(pid, "stat", &text))
 		return false;
 	proc_stat_parse(buf_str(&text), text.nr_bytes, &stat);
-	/* It may not be there yet. */
+	/* The heap may not be mapped yet. */
 	if (proc_stat_heap_start(buf_str(&text), text.nr_bytes, &heap))
 		pads_take(pads, heap, heap + HEAP_GROWTH_BYTES);
 	buf_release(&text);

@@ -28,7 +28,7 @@ struct pads {
 	size_t nr_taken, cap_taken;
 };
 
-/* What the process has now is taken. False: it has ended. */
+/* Take note of all mappings of the process. False: it has ended. */
 bool pads_begin(struct pads *pads, pid_t pid);
 void pads_take(struct pads *pads, uint64_t start, uint64_t end);
 /*

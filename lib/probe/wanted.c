@@ -87,19 +87,11 @@ void wanted_add_site(struct wanted *wanted, enum wanted_kind kind, uint8_t gate,
 
 uint64_t wanted_semaphore(const struct wanted *wanted, uint64_t site)
 {
-	size_t low = 0, high = wanted->nr_semaphores;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (wanted->semaphores[middle].site < site)
-			low = middle + 1;
-		else
-			high = middle;
+	for (size_t i = 0; i < wanted->nr_semaphores; i++) {
+		if (wanted->semaphores[i].site == site)
+			return wanted->semaphores[i].word;
 	}
-	return low < wanted->nr_semaphores && wanted->semaphores[low].site == site
-		       ? wanted->semaphores[low].word
-		       : 0;
+	return 0;
 }
 
 void wanted_add_start(struct wanted *wanted, uint64_t address)
@@ -404,20 +396,10 @@ static void check_pair(struct wanted *wanted, const struct wanted_place *place,
 			  wanted_is_counted(place) ? "counted" : "another one that was asked for");
 }
 
-static int compare_semaphores(const void *a, const void *b)
-{
-	const struct wanted_semaphore *left = a, *right = b;
-
-	return (left->site > right->site) - (left->site < right->site);
-}
-
 void wanted_sort(struct wanted *wanted)
 {
 	size_t nr = 0;
 
-	if (wanted->nr_semaphores)
-		qsort(wanted->semaphores, wanted->nr_semaphores, sizeof(*wanted->semaphores),
-		      compare_semaphores);
 	if (is_rising(wanted))
 		return;
 	if (wanted->nr_places)

@@ -135,7 +135,7 @@ char *wanted_name_of_syscall(uint64_t address);
  */
 void wanted_add_site(struct wanted *wanted, enum wanted_kind kind, uint8_t gate, uint64_t address,
 		     uint64_t semaphore, const char *name);
-/* The word of a place, after wanted_sort(); 0: it needs none. */
+/* The word of a place; 0: it needs none. There are few of them (ELF_SDT_SITES_MAX). */
 uint64_t wanted_semaphore(const struct wanted *wanted, uint64_t site);
 /* A call becomes a place or a refusal. */
 void wanted_add_call(struct wanted *wanted, const struct call_site *call);

@@ -37,8 +37,7 @@ struct wanted_more {
 	bool (*find)(const void *facts, uint64_t subject, const struct snapshot *snapshot,
 		     struct wanted_memory *missing);
 	uint64_t subject; /* the thread, to find() */
-	/* What is late is needed where something else has its address: copied in the stop, or late.
-	 */
+	/* Late regions are needed only where copied memory has an address in them. */
 	bool leads_to_late;
 	bool needs_stack; /* find() looks into the stack even where no registers are known */
 	_Alignas(uint64_t) uint8_t facts[WANTED_FACTS_BYTES];

@@ -958,6 +958,34 @@ TEST(span, can_be_removed_at_each_instruction)
 	assert_true(remove_at_each_instruction(SITES) > (size_t)4 * 20 * WAYS);
 }
 
+TEST(span, is_not_timed_from_a_place_where_one_byte_cannot_become_a_jump)
+{
+	static const struct {
+		uint8_t bytes[16];
+		enum patch_outcome outcome;
+	} places[] = {
+		{{0x91, 0x48, 0x8b, 0x07}, PATCH_NO_NOP},
+		{{0x90, 0x0f, 0x1f, 0x44, 0, 0}, PATCH_CHANGED_LATER},
+		{{0x90, 0x50, 0x0f, 0x1f, 0x44, 0, 0}, PATCH_CHANGED_LATER},
+		{{0x90, 0x0f, 0x1f, 0x40, 0, 0x55}, PATCH_OK},
+	};
+	struct patch_counter counter;
+
+	set_up(SITES);
+	counter = counter_of(PATCH_SPAN_FROM, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		const struct patch_function function = {.address = address_of(g_first),
+							.bytes = places[i].bytes,
+							.nr_readable = sizeof(places[i].bytes)};
+		struct patch patch;
+
+		assert_int_equal(
+			patch_site(&patch, &function, bench.branches, &bench.area, &counter),
+			places[i].outcome);
+	}
+	tear_down();
+}
+
 TEST(span, amid_a_function_leaves_flags_and_what_is_below_the_stack_pointer)
 {
 	struct regs plain, timed;

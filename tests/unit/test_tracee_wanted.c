@@ -325,7 +325,7 @@ TEST_WITH(struct fixture *fixture, tracee_wanted, some_is_copied_after_the_stop)
 	assert_false(has(fixture, third, 16, 'c'));
 }
 
-/* What was copied in the stop leads to the second one, and that to the fourth. */
+/* Memory copied in the stop has an address in the second region, and that one in the fourth. */
 TEST_WITH(struct fixture *fixture, tracee_wanted, only_what_something_leads_to_is_copied_late)
 {
 	uint64_t *words = (uint64_t *)(void *)(fixture->pages + 2 * fixture->page_bytes);
