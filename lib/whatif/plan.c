@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "whatif/plan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "calltree/student.h"
+
+const double whatif_speeds[WHATIF_NR_SPEEDS] = {0.1, 0.25, 0.5, 0.75, 1};
+
+#define LEAST_PAIRS  3
+#define MOST_PERCENT 3.0
+/* This part of a large gain may be uncertain. */
+#define MOST_PART    0.05
+#define MOST_REFUSED 2
+/* More of what was to be held was not: it is no trial of that speed. */
+#define REFUSED_PART 0.05
+
+void whatif_plan_init(struct whatif_plan *plan, size_t nr_functions, uint64_t seed)
+{
+	*plan = (struct whatif_plan){
+		.functions = xcalloc(nr_functions ? nr_functions : 1, sizeof(*plan->functions)),
+		.nr_functions = nr_functions,
+		.random = seed ? seed : 1,
+		.most_percent = MOST_PERCENT};
+}
+
+void whatif_plan_release(struct whatif_plan *plan)
+{
+	for (size_t i = 0; i < plan->nr_functions; i++)
+		for (size_t k = 0; k < WHATIF_NR_SPEEDS; k++)
+			free(plan->functions[i].points[k].pairs);
+	free(plan->functions);
+	*plan = (struct whatif_plan){.functions = NULL};
+}
+
+/* xorshift64 */
+static uint64_t next_random(struct whatif_plan *plan)
+{
+	uint64_t x = plan->random;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	plan->random = x;
+	return x;
+}
+
+static bool is_done(const struct whatif_plan *plan, const struct whatif_point *point)
+{
+	struct whatif_gain gain = whatif_point_gain(point);
+
+	return point->nr_refused >= MOST_REFUSED ||
+	       (point->nr >= LEAST_PAIRS && gain.is_known &&
+		gain.half_percent <= fmax(plan->most_percent, MOST_PART * fabs(gain.percent)));
+}
+
+/* So often it was tried; the speeds in the middle, which are shown first, come first. */
+static size_t nr_tried(const struct whatif_point *point, size_t speed)
+{
+	return point->nr + point->nr_refused + (speed == 1 || speed == 2 ? 0 : 1);
+}
+
+/* All are tried about equally often, in random order. */
+bool whatif_plan_next(struct whatif_plan *plan, struct whatif_trial *trial)
+{
+	size_t least = SIZE_MAX, nr_least = 0;
+
+	for (size_t i = 0; i < plan->nr_functions * WHATIF_NR_SPEEDS; i++) {
+		const struct whatif_point *point =
+			&plan->functions[i / WHATIF_NR_SPEEDS].points[i % WHATIF_NR_SPEEDS];
+
+		size_t nr = nr_tried(point, i % WHATIF_NR_SPEEDS);
+
+		if (is_done(plan, point) || nr > least)
+			continue;
+		if (nr < least)
+			nr_least = 0;
+		least = nr;
+		/* Each of those that are equal is the last chosen one with the same chance. */
+		if (next_random(plan) % ++nr_least == 0)
+			*trial = (struct whatif_trial){.function = i / WHATIF_NR_SPEEDS,
+						       .speed = i % WHATIF_NR_SPEEDS};
+	}
+	return nr_least > 0;
+}
+
+static double rate_of(const struct whatif_window *a, const struct whatif_window *b)
+{
+	uint64_t ns = a->virtual_ns + (b ? b->virtual_ns : 0);
+
+	return ns ? (double)(a->progress + (b ? b->progress : 0)) / (double)ns * (double)NS_PER_SEC
+		  : 0;
+}
+
+void whatif_plan_add(struct whatif_plan *plan, const struct whatif_trial *trial,
+		     const struct whatif_window *window, const struct whatif_window *before,
+		     const struct whatif_window *after)
+{
+	struct whatif_point *point = &plan->functions[trial->function].points[trial->speed];
+	uint64_t held_ns = window->real_ns - window->virtual_ns + window->refused_ns;
+
+	if ((double)window->refused_ns > REFUSED_PART * (double)held_ns || !window->virtual_ns) {
+		point->nr_refused++;
+		return;
+	}
+	ARRAY_GROW(point->pairs, point->nr, point->cap);
+	point->pairs[point->nr++] = (struct whatif_pair){.rate = rate_of(window, NULL),
+							 .base_rate = rate_of(before, after)};
+}
+
+/* A ratio of means, with the scatter of trials around it. */
+struct whatif_gain whatif_point_gain(const struct whatif_point *point)
+{
+	double sum = 0, base = 0, squares = 0, ratio, n = (double)point->nr;
+	struct whatif_gain gain = {.is_known = false};
+
+	for (size_t i = 0; i < point->nr; i++) {
+		sum += point->pairs[i].rate;
+		base += point->pairs[i].base_rate;
+	}
+	if (point->nr < 2 || base <= 0)
+		return gain;
+	ratio = sum / base;
+	for (size_t i = 0; i < point->nr; i++) {
+		double rest = point->pairs[i].rate - ratio * point->pairs[i].base_rate;
+
+		squares += rest * rest;
+	}
+	gain.is_known = true;
+	gain.percent = 100 * (ratio - 1);
+	gain.half_percent =
+		100 * student_quantile(0.05, n - 1) * sqrt(squares / (n - 1) / n) / (base / n);
+	return gain;
+}
+
+/* --- the verdict --- */
+
+/* A gain for which no function is made faster. */
+#define SMALL_PERCENT 3.0
+/* An interval that is wider says nothing about an effect. */
+#define WIDE_PERCENT 8.0
+/* A speed that has this part of the most that can be gained is enough. */
+#define NEARLY_ALL 0.9
+
+/* The rules look at these. */
+struct facts {
+	struct whatif_gain most, least;
+	double widest_percent;
+	size_t nr_known;
+	size_t enough; /* the least speed with nearly all of the gain */
+	size_t last;   /* the highest one that was tried */
+};
+
+static struct facts facts_of(const struct whatif_function *function)
+{
+	struct facts facts = {.nr_known = 0};
+
+	for (size_t i = 0; i < WHATIF_NR_SPEEDS; i++) {
+		struct whatif_gain gain = whatif_point_gain(&function->points[i]);
+
+		if (!gain.is_known)
+			continue;
+		if (!facts.nr_known || gain.percent > facts.most.percent)
+			facts.most = gain;
+		if (!facts.nr_known || gain.percent < facts.least.percent)
+			facts.least = gain;
+		facts.widest_percent = fmax(facts.widest_percent, gain.half_percent);
+		facts.last = i;
+		facts.nr_known++;
+	}
+	for (facts.enough = 0; facts.enough < facts.last; facts.enough++) {
+		struct whatif_gain gain = whatif_point_gain(&function->points[facts.enough]);
+
+		if (gain.is_known && gain.percent >= NEARLY_ALL * facts.most.percent)
+			break;
+	}
+	return facts;
+}
+
+static bool is_unknown(const struct facts *facts)
+{
+	return !facts->nr_known;
+}
+
+static bool is_slower(const struct facts *facts)
+{
+	return facts->least.percent + facts->least.half_percent < -SMALL_PERCENT &&
+	       facts->most.percent - facts->most.half_percent < SMALL_PERCENT;
+}
+
+static bool has_no_effect(const struct facts *facts)
+{
+	return facts->widest_percent <= WIDE_PERCENT &&
+	       (facts->most.percent < SMALL_PERCENT ||
+		facts->most.percent - facts->most.half_percent <= 0);
+}
+
+static bool is_uncertain(const struct facts *facts)
+{
+	return facts->most.percent - facts->most.half_percent <= 0;
+}
+
+static bool helps_up_to(const struct facts *facts)
+{
+	return facts->enough < facts->last;
+}
+
+static bool is_left(const struct facts *facts)
+{
+	(void)facts;
+	return true;
+}
+
+/* The first that holds. */
+static const struct {
+	bool (*holds)(const struct facts *facts);
+	enum whatif_word word;
+} rules[] = {
+	{is_unknown, WHATIF_UNKNOWN},	   {is_slower, WHATIF_SLOWER},
+	{has_no_effect, WHATIF_NO_EFFECT}, {is_uncertain, WHATIF_UNCERTAIN},
+	{helps_up_to, WHATIF_HELPS_UP_TO}, {is_left, WHATIF_BOTTLENECK},
+};
+
+struct whatif_verdict whatif_function_verdict(const struct whatif_function *function)
+{
+	struct facts facts = facts_of(function);
+	struct whatif_verdict verdict = {.most = facts.most,
+					 .up_to_percent = 100 * whatif_speeds[facts.enough]};
+	size_t i = 0;
+
+	while (!rules[i].holds(&facts))
+		i++;
+	verdict.word = rules[i].word;
+	return verdict;
+}
+
+void whatif_verdict_text(const struct whatif_verdict *verdict, char *out, size_t cap)
+{
+	static const char *const words[] = {
+		[WHATIF_UNKNOWN] = "not measured",
+		[WHATIF_UNCERTAIN] = "uncertain",
+		[WHATIF_NO_EFFECT] = "no effect",
+		[WHATIF_SLOWER] = "makes it slower (contention)",
+		[WHATIF_BOTTLENECK] = "bottleneck",
+	};
+
+	if (verdict->word == WHATIF_HELPS_UP_TO)
+		snprintf(out, cap, "helps up to %.0f%%", verdict->up_to_percent);
+	else
+		snprintf(out, cap, "%s", words[verdict->word]);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_WHATIF_PLAN_H
+#define PROFC_WHATIF_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Which experiment comes next, and what they all say. A trial makes one function faster by a part
+ * for a time; before and after each there is a baseline, in which threads are stopped as often and
+ * nothing is faster. So whatever changes slowly is in both.
+ */
+#define WHATIF_NR_SPEEDS 5
+extern const double whatif_speeds[WHATIF_NR_SPEEDS]; /* 0.1 ... 1, ascending */
+
+/* Measured in a trial or a baseline. */
+struct whatif_window {
+	uint64_t progress;
+	uint64_t virtual_ns; /* without what was held */
+	uint64_t real_ns;
+	uint64_t refused_ns; /* as of struct whatif_accounts */
+};
+
+struct whatif_pair {
+	double rate, base_rate; /* of a trial, and of the baselines beside it; a second */
+};
+
+/* A function at one speed. */
+struct whatif_point {
+	struct whatif_pair *pairs; /* owned */
+	size_t nr, cap;
+	unsigned int nr_refused; /* trials that would have slowed the program down too much */
+};
+
+struct whatif_function {
+	struct whatif_point points[WHATIF_NR_SPEEDS];
+};
+
+struct whatif_plan {
+	struct whatif_function *functions; /* owned */
+	size_t nr_functions;
+	uint64_t random;
+	double most_percent; /* that a gain may be uncertain by, at the end */
+};
+
+void whatif_plan_init(struct whatif_plan *plan, size_t nr_functions, uint64_t seed);
+void whatif_plan_release(struct whatif_plan *plan);
+
+struct whatif_trial {
+	size_t function, speed;
+};
+
+/* The next one; false: all gains are known well enough, or cannot be tried. */
+bool whatif_plan_next(struct whatif_plan *plan, struct whatif_trial *trial);
+void whatif_plan_add(struct whatif_plan *plan, const struct whatif_trial *trial,
+		     const struct whatif_window *window, const struct whatif_window *before,
+		     const struct whatif_window *after);
+
+/* The program's gain in percent: -50 is half as fast, 100 twice. */
+struct whatif_gain {
+	bool is_known;
+	double percent;
+	double half_percent; /* of its 95% confidence interval */
+};
+
+struct whatif_gain whatif_point_gain(const struct whatif_point *point);
+
+enum whatif_word {
+	WHATIF_UNKNOWN,	  /* too little was measured */
+	WHATIF_UNCERTAIN, /* an effect is neither seen nor ruled out */
+	WHATIF_NO_EFFECT,
+	WHATIF_SLOWER,
+	WHATIF_HELPS_UP_TO, /* helps up to a speed, and no more beyond */
+	WHATIF_BOTTLENECK,
+};
+
+struct whatif_verdict {
+	enum whatif_word word;
+	struct whatif_gain most; /* of all speeds that were tried */
+	double up_to_percent;	 /* HELPS_UP_TO: the least speed that gains nearly all of it */
+};
+
+struct whatif_verdict whatif_function_verdict(const struct whatif_function *function);
+/* "helps up to 50%"; at most 40 bytes. */
+void whatif_verdict_text(const struct whatif_verdict *verdict, char *out, size_t cap);
+
+#endif

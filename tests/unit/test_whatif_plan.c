@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <math.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "tests/unit/unit.h"
+#include "whatif/accounts.h"
+#include "whatif/plan.h"
+
+/* --- accounts --- */
+
+static void look(struct whatif_accounts *all, struct whatif_account *a, struct whatif_account *b,
+		 uint64_t now_ns)
+{
+	struct whatif_account *accounts[] = {a, b};
+
+	whatif_look(all, accounts, ARRAY_SIZE(accounts), 0.5, now_ns);
+}
+
+TEST(accounts, the_other_thread_is_held_for_a_part)
+{
+	struct whatif_accounts all = {.global_ns = 0};
+	struct whatif_account a = {.seen = {.state = WHATIF_HITS, .cpu_ns = 1000000}};
+	struct whatif_account b = {.seen = {.state = WHATIF_RUNS}};
+
+	look(&all, &a, &b, 1);
+	assert_int_equal(all.global_ns, 500000);
+	assert_int_equal(whatif_account_hold_ns(&a, &all), 0);
+	assert_int_equal(whatif_account_hold_ns(&b, &all), 500000);
+	whatif_account_held(&b, 495000);
+	assert_int_equal(whatif_account_hold_ns(&b, &all), 0); /* the rest is carried over */
+	a.seen.cpu_ns = 20000;
+	look(&all, &a, &b, 2);
+	assert_int_equal(whatif_account_hold_ns(&b, &all), 15000);
+}
+
+TEST(accounts, two_in_the_function_need_no_hold)
+{
+	struct whatif_accounts all = {.global_ns = 0};
+	struct whatif_account a = {.seen = {.state = WHATIF_HITS, .cpu_ns = 1000000}};
+	struct whatif_account b = a;
+
+	look(&all, &a, &b, 1);
+	assert_int_equal(all.global_ns, 500000); /* once, not for each */
+	assert_int_equal(whatif_account_hold_ns(&a, &all), 0);
+	assert_int_equal(whatif_account_hold_ns(&b, &all), 0);
+}
+
+TEST(accounts, a_sleeper_owes_only_to_the_outside)
+{
+	struct whatif_accounts all = {.global_ns = 0};
+	struct whatif_account a = {.seen = {.state = WHATIF_HITS, .cpu_ns = 1000000}};
+	struct whatif_account b = {.seen = {.state = WHATIF_AWAITS_THREAD}};
+
+	look(&all, &a, &b, 1);
+	assert_int_equal(whatif_account_hold_ns(&b, &all), 0);
+	b.seen.state = WHATIF_AWAITS_OUTSIDE;
+	look(&all, &a, &b, 2);
+	assert_int_equal(whatif_account_hold_ns(&b, &all), 500000);
+	/* A debt is paid by a sleep that another thread ends. */
+	b.seen = (struct whatif_seen){.state = WHATIF_AWAITS_THREAD, .slept_ns = 300000};
+	a.seen.state = WHATIF_RUNS;
+	look(&all, &a, &b, 3);
+	assert_int_equal(whatif_account_hold_ns(&b, &all), 200000);
+}
+
+TEST(accounts, holds_have_bounds)
+{
+	struct whatif_accounts all = {.global_ns = 10 * NS_PER_MS};
+	struct whatif_account a = {.own_ns = 0};
+
+	assert_int_equal(whatif_account_hold_ns(&a, &all), 2 * NS_PER_MS);
+	a.own_ns = all.global_ns - 9999;
+	assert_int_equal(whatif_account_hold_ns(&a, &all), 0);
+	whatif_account_open(&a, &all);
+	assert_int_equal(a.own_ns, all.global_ns);
+}
+
+/* Whatever the program does, in each second, wherever that begins. */
+TEST(accounts, no_second_is_slowed_down_more_than_allowed)
+{
+	enum { TICKS = 4000, PER_SECOND = 1000 };
+	static uint64_t global_ns[TICKS];
+	struct whatif_accounts all = {.governor = {.most = 0.3}};
+	struct whatif_account a = {.own_ns = 0}, b = {.own_ns = 0};
+
+	for (size_t i = 0; i < TICKS; i++) {
+		/* A second of work, then one without. */
+		bool works = i / PER_SECOND % 2 == 0;
+
+		a.seen.state = works ? WHATIF_HITS : WHATIF_RUNS;
+		a.seen.cpu_ns = NS_PER_MS;
+		look(&all, &a, &b, (i + 1) * NS_PER_MS);
+		global_ns[i] = all.global_ns;
+	}
+	for (size_t i = PER_SECOND; i < TICKS; i++)
+		assert_true(global_ns[i] - global_ns[i - PER_SECOND] <= NS_PER_SEC * 3 / 10);
+	assert_true(all.global_ns > NS_PER_SEC / 2);
+	assert_true(all.refused_ns > 0);
+}
+
+/* --- the plan --- */
+
+static struct whatif_window window(uint64_t progress, uint64_t refused_ns)
+{
+	return (struct whatif_window){.progress = progress,
+				      .virtual_ns = NS_PER_SEC / 2,
+				      .real_ns = NS_PER_SEC,
+				      .refused_ns = refused_ns};
+}
+
+static void add(struct whatif_plan *plan, const struct whatif_trial *trial, uint64_t progress,
+		uint64_t refused_ns)
+{
+	struct whatif_window made = window(progress, refused_ns), base = window(1000, 0);
+
+	whatif_plan_add(plan, trial, &made, &base, &base);
+}
+
+TEST(plan, tries_all_until_they_are_certain)
+{
+	struct whatif_plan plan;
+	struct whatif_trial trial;
+	size_t nr = 0;
+
+	whatif_plan_init(&plan, 2, 5);
+	for (; whatif_plan_next(&plan, &trial); nr++) {
+		assert_true(nr < 1000);
+		if (nr < 4) /* of both functions */
+			assert_true(trial.speed == 1 || trial.speed == 2);
+		/* One is certain, and the other becomes so by and by. */
+		add(&plan, &trial,
+		    trial.function ? 1000 + plan.functions[1].points[trial.speed].nr % 2 * 100
+				   : 1200,
+		    0);
+	}
+	for (size_t i = 0; i < WHATIF_NR_SPEEDS; i++) {
+		assert_int_equal(plan.functions[0].points[i].nr, 3);
+		assert_true(plan.functions[1].points[i].nr > 5);
+		assert_true(whatif_point_gain(&plan.functions[1].points[i]).half_percent <= 3);
+	}
+	whatif_plan_release(&plan);
+}
+
+TEST(plan, leaves_out_what_would_be_too_slow)
+{
+	struct whatif_plan plan;
+	struct whatif_trial trial;
+
+	whatif_plan_init(&plan, 1, 5);
+	while (whatif_plan_next(&plan, &trial))
+		add(&plan, &trial, 1500, trial.speed == 4 ? NS_PER_SEC / 4 : 0);
+	assert_int_equal(plan.functions[0].points[4].nr_refused, 2);
+	assert_false(whatif_point_gain(&plan.functions[0].points[4]).is_known);
+	assert_true(whatif_point_gain(&plan.functions[0].points[3]).is_known);
+	whatif_plan_release(&plan);
+}
+
+/* --- what it says --- */
+
+/* Progress at each speed, of 1000 in baselines; scattered by that. */
+static void check_words(const uint64_t progress[WHATIF_NR_SPEEDS], uint64_t scatter,
+			const char *words)
+{
+	struct whatif_plan plan;
+	struct whatif_verdict verdict;
+	char text[40];
+
+	whatif_plan_init(&plan, 1, 5);
+	for (size_t i = 0; i < WHATIF_NR_SPEEDS; i++)
+		for (size_t k = 0; progress[i] && k < 4; k++)
+			add(&plan, &(struct whatif_trial){.speed = i},
+			    progress[i] + (k % 2 ? scatter : 0) - (k % 2 ? 0 : scatter), 0);
+	verdict = whatif_function_verdict(&plan.functions[0]);
+	whatif_verdict_text(&verdict, text, sizeof(text));
+	assert_string_equal(text, words);
+	whatif_plan_release(&plan);
+}
+
+TEST(verdict, has_a_word_for_each_curve)
+{
+	check_words((uint64_t[]){1050, 1180, 1430, 1800, 2500}, 5, "bottleneck");
+	check_words((uint64_t[]){1100, 1330, 1960, 1970, 1980}, 5, "helps up to 50%");
+	check_words((uint64_t[]){1000, 1002, 998, 1001, 1003}, 5, "no effect");
+	check_words((uint64_t[]){990, 960, 900, 850, 800}, 5, "makes it slower (contention)");
+	check_words((uint64_t[]){1000, 1100, 1150, 1100, 1000}, 300, "uncertain");
+	check_words((uint64_t[]){0, 0, 0, 0, 0}, 0, "not measured");
+}
+
+TEST(verdict, gains_have_their_interval)
+{
+	struct whatif_plan plan;
+	struct whatif_gain gain;
+
+	whatif_plan_init(&plan, 1, 5);
+	add(&plan, &(struct whatif_trial){.speed = 1}, 1100, 0);
+	assert_false(whatif_point_gain(&plan.functions[0].points[1]).is_known);
+	add(&plan, &(struct whatif_trial){.speed = 1}, 1300, 0);
+	gain = whatif_point_gain(&plan.functions[0].points[1]);
+	assert_true(fabs(gain.percent - 20) < 0.001);
+	/* Of two values: 12.71 times a standard error of 10. */
+	assert_true(fabs(gain.half_percent - 127.1) < 0.1);
+	whatif_plan_release(&plan);
+}
