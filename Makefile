@@ -80,7 +80,7 @@ FUZZ_PROGRAMS := $(FUZZ_SOURCES:%.c=$(BUILD)/%)
 
 # Reading and showing a profile needs none of the rooms that stop a process;
 # scripts/check-halves links without them.
-RECORD_ROOMS := tracee roster overhead patch heap inject probe naming agent recorder unwind script context collector sampler jit syscall doctor wait
+RECORD_ROOMS := tracee roster overhead patch heap inject probe naming agent recorder unwind script context collector sampler jit syscall doctor wait holding
 REPORT_OBJECTS := $(filter-out $(RECORD_ROOMS:%=$(BUILD)/lib/%/%.o),$(LIB_OBJECTS))
 
 REPORT_PACKAGES := libdw libelf libzstd zlib ncursesw

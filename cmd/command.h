@@ -34,7 +34,8 @@ struct command {
 
 extern const struct command command_record, command_attach, command_report, command_annotate,
 	command_export, command_symbolize, command_info, command_merge, command_diff, command_ctl,
-	command_doctor, command_dump, command_explain, command_stat, command_top, command_view;
+	command_doctor, command_dump, command_explain, command_stat, command_top, command_view,
+	command_whatif;
 
 /* Exit statuses of everything but record (see profc(1)). */
 enum exit_status {

@@ -45,6 +45,7 @@ static const struct command *const commands[] = {
 	&command_top,
 	&command_dump,
 	&command_explain,
+	&command_whatif,
 	&command_report,
 	&command_annotate,
 	&command_view,
@@ -129,8 +130,7 @@ static void append_help(struct buf *out)
 		"First steps ('profc COMMAND --help' lists the options; profc(1) is the manual):\n"
 		"  profc record ./program            then 'profc report': its time by function\n"
 		"  profc attach -p PID -d 10s        a program that runs already\n"
-		"  profc attach -p PID --keep 60s    always on: the last minute is kept, and\n"
-		"  profc ctl profc.dumps dump        written when you ask, or upon a --trigger\n");
+		"  profc attach -p PID --keep 60s    always on; 'profc ctl DIR dump' writes it\n");
 }
 
 static void append_command_help(const struct command *command, struct buf *out)

@@ -307,8 +307,8 @@ static void add_values(const struct line *line, const struct completion_option *
 {
 	static const char *const files[] = {"FILE", "OUT", "ELF", NULL};
 	static const char *const directories[] = {"DIR", "URL|DIR/", NULL};
-	static const char *const in_program[] = {"count", "count-calls-in", "spans", "within",
-						 NULL};
+	static const char *const in_program[] = {"count", "count-calls-in", "progress",
+						 "spans", "within",	    NULL};
 	enum name_kind kind;
 
 	if (is_any(row->name, in_program))

@@ -613,6 +613,26 @@ void prober_set_counting(struct prober *prober, struct prober_counting counting,
 	pthread_mutex_unlock(&prober->lock);
 }
 
+uint64_t prober_nr_calls(struct prober *prober)
+{
+	uint64_t sum = 0;
+
+	pthread_mutex_lock(&prober->lock);
+	for (size_t i = 0; i < prober->nr_open; i++) {
+		const struct probed_process *process = prober->open[i];
+
+		for (size_t k = 0; k < process->nr_probed; k++) {
+			const struct probed *probed = &process->probed[k];
+
+			for (size_t j = 0; j < probed->nr_places; j++)
+				if (probed->places[j].outcome == PATCH_OK)
+					sum += counted_calls(prober, probed, &probed->places[j]);
+		}
+	}
+	pthread_mutex_unlock(&prober->lock);
+	return sum;
+}
+
 bool prober_original_pc(struct prober *prober, pid_t pid, uint64_t pc, uint64_t link,
 			uint64_t *original, unsigned int *pushed_bytes)
 {

@@ -100,6 +100,9 @@ struct prober_counting {
 /* Any thread. */
 void prober_set_counting(struct prober *prober, struct prober_counting counting, uint64_t now_ns);
 
+/* All calls that were counted so far, of all places and processes with probes. Any thread. */
+uint64_t prober_nr_calls(struct prober *prober);
+
 /* The place in the program of a sample's thread; as patched_original_pc(). Any thread. */
 bool prober_original_pc(struct prober *prober, pid_t pid, uint64_t pc, uint64_t link,
 			uint64_t *original, unsigned int *pushed_bytes);

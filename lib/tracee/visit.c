@@ -166,6 +166,15 @@ static void learn_first_sp(struct tracee *tracee)
 		tracee_learn_first_sp(tracee, stat.first_sp);
 }
 
+static void fix_up_call(struct visit *visit, struct user_regs_struct *regs)
+{
+	visit->was_fixed_up = visit_fix_up(visit->stopped_tid, regs, visit->is_group_stop);
+	if (visit->was_fixed_up)
+		set_regs(visit->stopped_tid, regs);
+	else
+		begin_again(visit, regs);
+}
+
 void visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_bytes,
 		   struct snapshot *snapshot)
 {
@@ -189,11 +198,20 @@ void visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_
 			snapshot->syscall_nr = SNAPSHOT_PAGE_FAULT;
 		tracee_copy_stacks(tracee, max_stack_bytes, snapshot);
 		tracee_copy_wanted(tracee, snapshot);
-		visit->was_fixed_up = visit_fix_up(visit->stopped_tid, &regs, visit->is_group_stop);
-		if (visit->was_fixed_up)
-			set_regs(visit->stopped_tid, &regs);
-		else
-			begin_again(visit, &regs);
+		fix_up_call(visit, &regs);
+	}
+}
+
+void visit_capture_registers(struct visit *visit, struct tracee *tracee, struct snapshot *snapshot)
+{
+	struct user_regs_struct regs;
+
+	tracee_begin_snapshot(tracee, snapshot);
+	snapshot->time_ns = visit->stopped_ns;
+	snapshot->state = THREAD_STATE_RUNNING;
+	if (get_regs(visit->stopped_tid, &regs)) {
+		machine_fill_snapshot(tracee, &regs, snapshot, &visit->syscall);
+		fix_up_call(visit, &regs);
 	}
 }
 

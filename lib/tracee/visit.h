@@ -70,6 +70,8 @@ void visit_ask_again(const struct visit *visit);
  */
 void visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_bytes,
 		   struct snapshot *snapshot);
+/* Without stacks, for a thread that is held and not sampled: registers alone. */
+void visit_capture_registers(struct visit *visit, struct tracee *tracee, struct snapshot *snapshot);
 /*
  * Change the registers of a stopped thread so that a call which our stop interrupted with EINTR
  * restarts. A genuine signal that comes with the stop still gives EINTR, as the kernel decides

@@ -172,6 +172,7 @@ class Completions(unittest.TestCase):
             self.assertEqual(asked("3", "record", option, "mai", program), ["main"])
             self.assertEqual(asked("2", "record", f"{option}=mai", "--", program),
                              [f"{option}=main"])
+        self.assertEqual(asked("3", "whatif", "--progress", "mai", "--", program), ["main"])
         self.assertEqual(asked("3", "record", "--count", "^mai", "--", program), ["^main"])
         self.assertEqual(asked("3", "record", "--count", "ma(", "--", program), [])
         # A program in PATH, and one that runs.

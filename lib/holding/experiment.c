@@ -1,0 +1,578 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "holding/experiment.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/minmax.h"
+#include "holding/holder.h"
+#include "overhead/calibration.h"
+#include "overhead/urgency.h"
+#include "proc/read.h"
+#include "tracee/transfer.h"
+#include "whatif/plan.h"
+
+/* Holds come late by so much, at most. */
+#define LATE_NS (5 * NS_PER_MS)
+/* Between looks, in the mean. */
+#define PERIOD_NS (500 * NS_PER_US)
+/* That is at least so many times what a look takes. */
+#define LOOK_PART 6
+/* Sleepers that a timer may wake any moment are looked at so often, if they slept that short. */
+#define POLL_NS	     (250 * NS_PER_US)
+#define POLL_LAST_NS (50 * NS_PER_MS)
+#define LIST_NS	     (50 * NS_PER_MS)
+#define IDLE_NS	     (20 * NS_PER_MS) /* holds have ended by then */
+#define MOST_THREADS 512
+/* A thread that makes a long transfer makes more of them: so many looks leave it alone. */
+#define GUARDED_LOOKS 2000
+/* The first part of a window, in which the program comes to its new pace, does not count. */
+#define LEAD_PART 5
+
+/* A thread of the process. */
+struct watched {
+	pid_t tid;
+	struct holder *holder;
+	struct proc_schedstat clocks; /* when it was looked at last */
+	uint64_t looked_ns, held_ns;  /* then */
+	uint64_t sampled_ns;	      /* its CPU time at its last sample */
+	uint64_t pcount;	      /* as last read */
+	uint64_t asleep_since_ns;
+	int cpu;
+	bool is_asleep, sleeps_outside;
+	bool is_new, is_there, is_awake;
+	bool was_chosen;	 /* as the one that has its CPU */
+	unsigned int nr_guarded; /* looks for which it is not stopped, as a transfer would be cut */
+};
+
+/* The thread that runs there. */
+struct found_on_cpu {
+	struct watched *thread;
+	uint64_t rank;
+};
+
+struct experiment {
+	struct experiment_options options;
+	struct holding holding;
+	struct watched *threads; /* owned */
+	size_t nr, cap;
+	struct whatif_account **accounts; /* owned: room for those of all threads */
+	size_t cap_accounts;
+	struct found_on_cpu *by_cpu; /* owned: in a look */
+	size_t nr_cpus, first;	     /* first: to be visited */
+	uint64_t listed_ns, look_ns; /* look_ns: our CPU time for a look, in the mean */
+	uint64_t next_ns;	     /* look */
+	uint64_t random;
+	bool is_stuck; /* a thread does not stop, and cannot be left */
+	struct experiment_counts counts;
+};
+
+static void sleep_until(uint64_t ns)
+{
+	struct timespec until = {.tv_sec = (time_t)(ns / NS_PER_SEC),
+				 .tv_nsec = (long)(ns % NS_PER_SEC)};
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+/* --- which threads there are --- */
+
+static bool note_thread(void *context, pid_t tid)
+{
+	struct experiment *experiment = context;
+	struct holder *holder;
+
+	for (size_t i = 0; i < experiment->nr; i++) {
+		if (experiment->threads[i].tid != tid)
+			continue;
+		experiment->threads[i].is_there = true;
+		return true;
+	}
+	if (experiment->nr == MOST_THREADS)
+		return false;
+	holder = holder_new(&experiment->holding, experiment->options.pid, tid);
+	whatif_account_open(&holder->account, &experiment->holding.accounts);
+	ARRAY_GROW(experiment->threads, experiment->nr, experiment->cap);
+	experiment->threads[experiment->nr++] = (struct watched){
+		.tid = tid, .holder = holder, .cpu = -1, .is_new = true, .is_there = true};
+	return true;
+}
+
+static void count_thread(const struct watched *thread, struct experiment_counts *counts)
+{
+	const struct holder *holder = thread->holder;
+
+	counts->nr_holds += holder->nr_holds;
+	/* The last thread to be reaped is the first one of the process. */
+	if (holder->is_reaped && holder->tracee.tid == holder->tracee.tgid) {
+		counts->is_reaped = true;
+		counts->status = holder->reaped_status;
+	}
+}
+
+static void forget_thread(struct experiment *experiment, size_t index)
+{
+	struct watched *thread = &experiment->threads[index];
+
+	count_thread(thread, &experiment->counts);
+	holder_free(thread->holder);
+	*thread = experiment->threads[--experiment->nr];
+}
+
+/* False: the process has ended. */
+static bool list_threads(struct experiment *experiment)
+{
+	for (size_t i = 0; i < experiment->nr; i++)
+		experiment->threads[i].is_there = false;
+	if (proc_for_each_task(experiment->options.pid, note_thread, experiment) <= 0)
+		return false;
+	for (size_t i = experiment->nr; i > 0; i--)
+		if (!experiment->threads[i - 1].is_there)
+			forget_thread(experiment, i - 1);
+	experiment->listed_ns = clock_monotonic_ns();
+	experiment->counts.nr_threads = max_u64(experiment->counts.nr_threads, experiment->nr);
+	ARRAY_RESERVE(experiment->accounts, experiment->nr, experiment->cap_accounts);
+	return experiment->nr > 0 &&
+	       !proc_task_has_ended(experiment->options.pid, experiment->options.pid);
+}
+
+/* --- a look at all of them --- */
+
+/* Would a stop cut its call short? */
+static void guard_transfer(struct watched *thread, const struct proc_syscall *call, bool is_asleep)
+{
+	pid_t pid = thread->holder->tracee.tgid;
+
+	if (call->kind == PROC_SYSCALL_INSIDE &&
+	    (transfer_is_made(pid, call) || (is_asleep && transfer_waits_for_room(pid, call))) &&
+	    !transfer_never_waits(pid, call))
+		thread->nr_guarded = GUARDED_LOOKS;
+}
+
+/* Is a thread that sleeps in this call woken by another one of its process? */
+static bool is_woken_inside(struct experiment *experiment, struct watched *thread)
+{
+	struct proc_syscall call;
+
+	experiment->counts.nr_sleeps++;
+	if (!tracee_syscall(&thread->holder->tracee, &call) || call.kind != PROC_SYSCALL_INSIDE)
+		return true; /* it is about to run */
+	guard_transfer(thread, &call, true);
+	if (call.nr == SYS_futex || call.nr == SYS_wait4 || call.nr == SYS_waitid)
+		return true;
+	if (call.nr != SYS_nanosleep && call.nr != SYS_clock_nanosleep)
+		experiment->counts.nr_undecided++;
+	return false;
+}
+
+/* Note what it has done since the last look; its clocks are exact, as it is on no CPU. */
+static void note_clocks(struct watched *thread, const struct proc_schedstat *clocks,
+			uint64_t now_ns)
+{
+	struct whatif_seen *seen = &thread->holder->account.seen;
+	uint64_t held_ns = thread->holder->held_ns;
+	uint64_t busy_ns = clocks->cpu_ns - thread->clocks.cpu_ns + clocks->runq_ns -
+			   thread->clocks.runq_ns + held_ns - thread->held_ns;
+	uint64_t past_ns = now_ns - min_u64(now_ns, thread->looked_ns);
+
+	seen->slept_ns = thread->is_new ? 0 : past_ns - min_u64(past_ns, busy_ns);
+	if (thread->is_new)
+		thread->sampled_ns = clocks->cpu_ns;
+	thread->is_new = false;
+	thread->clocks = *clocks;
+	thread->looked_ns = now_ns;
+	thread->held_ns = held_ns;
+}
+
+static bool is_spared(struct experiment *experiment, struct watched *thread)
+{
+	experiment->counts.nr_running++;
+	if (!thread->nr_guarded)
+		return false;
+	thread->nr_guarded--;
+	experiment->counts.nr_spared++;
+	return true;
+}
+
+/*
+ * One of the threads that want a CPU has it: the one that has come to it most often since
+ * the last look, or else the same as then.
+ */
+static void note_running(struct experiment *experiment, struct watched *thread,
+			 uint64_t nr_arrivals)
+{
+	struct found_on_cpu *found = &experiment->by_cpu[(size_t)thread->cpu % experiment->nr_cpus];
+	uint64_t rank = 2 * nr_arrivals + thread->was_chosen;
+
+	if (!found->thread || rank > found->rank)
+		*found = (struct found_on_cpu){.thread = thread, .rank = rank};
+}
+
+/* It is not traced. */
+static void look_at(struct experiment *experiment, struct watched *thread)
+{
+	struct tracee *tracee = &thread->holder->tracee;
+	struct whatif_seen *seen = &thread->holder->account.seen;
+	struct proc_schedstat clocks;
+	uint64_t nr_arrivals;
+	struct proc_stat stat;
+	bool has_run;
+
+	if (!tracee_clocks(tracee, &clocks))
+		return;
+	nr_arrivals = clocks.pcount - thread->pcount;
+	has_run = thread->is_new || nr_arrivals || clocks.cpu_ns != thread->clocks.cpu_ns;
+	if (has_run || !thread->is_asleep) {
+		if (!tracee_stat(tracee, &stat) ||
+		    stat.flags & (PROC_FLAGS_ENDING | PROC_FLAG_USER_WORKER))
+			return;
+		thread->pcount = clocks.pcount;
+		thread->cpu = stat.cpu;
+		if (stat.state == 'R') {
+			thread->is_asleep = false;
+			thread->is_awake = !is_spared(experiment, thread);
+			if (thread->is_awake && stat.cpu >= 0)
+				note_running(experiment, thread, nr_arrivals);
+			return;
+		}
+		/* After the last time on a CPU its clocks are still to be brought up to date. */
+		if (!tracee_clocks(tracee, &clocks))
+			return;
+		thread->sleeps_outside = !is_woken_inside(experiment, thread);
+		thread->is_asleep = true;
+		thread->asleep_since_ns = clock_monotonic_ns();
+	}
+	note_clocks(thread, &clocks, clock_monotonic_ns());
+	seen->state = thread->sleeps_outside ? WHATIF_AWAITS_OUTSIDE : WHATIF_AWAITS_THREAD;
+}
+
+static bool is_in(const struct experiment_function *function, uint64_t pc)
+{
+	for (size_t i = 0; i < function->nr_ranges; i++)
+		if (pc >= function->ranges[i].start && pc < function->ranges[i].end)
+			return true;
+	return false;
+}
+
+/* A sample stands for the CPU time since the one before. */
+static void sample(struct experiment *experiment, struct watched *thread,
+		   const struct experiment_function *function)
+{
+	struct holder *holder = thread->holder;
+	struct whatif_seen *seen = &holder->account.seen;
+	struct proc_schedstat clocks;
+	const struct stop_overhead *overhead = &experiment->holding.overhead;
+	bool is_on_our_cpu = thread->cpu == sched_getcpu();
+	struct held_stop stop;
+	enum visit_outcome outcome;
+
+	holder->cpu = thread->cpu;
+	outcome = holder_stop(holder, &stop);
+	experiment->is_stuck |= outcome == VISIT_PENDING;
+	holder->is_refused |= outcome != VISIT_STOPPED;
+	if (outcome != VISIT_STOPPED)
+		return;
+	if (tracee_clocks(&holder->tracee, &clocks)) {
+		note_clocks(thread, &clocks, stop.visit.stopped_ns);
+		seen->cpu_ns = clocks.cpu_ns - min_u64(clocks.cpu_ns, thread->sampled_ns);
+		thread->sampled_ns = clocks.cpu_ns;
+		if (is_in(function, stop.pc))
+			seen->state = WHATIF_HITS;
+	}
+	guard_transfer(thread, &stop.visit.syscall, false);
+	seen->stopped_ns = clock_monotonic_ns() - stop.visit.stopped_ns +
+			   (is_on_our_cpu ? overhead->beside_ns : overhead->away_ns);
+	holder_let_go(holder, &stop);
+}
+
+/* One that runs on each CPU; in another order each time. */
+static void sample_running(struct experiment *experiment,
+			   const struct experiment_function *function)
+{
+	size_t nr = experiment->nr_cpus;
+
+	for (size_t i = 0; i < experiment->nr; i++)
+		experiment->threads[i].was_chosen = false;
+	for (size_t i = 0; i < nr && !experiment->is_stuck; i++) {
+		struct watched *thread = experiment->by_cpu[(i + experiment->first) % nr].thread;
+
+		if (!thread)
+			continue;
+		thread->was_chosen = true;
+		if (!thread->holder->is_refused)
+			sample(experiment, thread, function);
+	}
+	experiment->first++;
+}
+
+/* Debtors that are awake are held. Under the lock. */
+static void hold_debtors(struct experiment *experiment)
+{
+	for (size_t i = 0; i < experiment->nr; i++) {
+		struct watched *thread = &experiment->threads[i];
+		struct holder *holder = thread->holder;
+
+		if (thread->is_awake && !holder->is_busy && !holder->is_refused &&
+		    whatif_account_hold_ns(&holder->account, &experiment->holding.accounts))
+			holder_hold(holder, thread->cpu);
+	}
+}
+
+static void look(struct experiment *experiment, const struct experiment_function *function)
+{
+	pthread_mutex_t *lock = &experiment->holding.lock;
+	uint64_t begun_ns = clock_thread_cpu_ns();
+
+	memset(experiment->by_cpu, 0, experiment->nr_cpus * sizeof(*experiment->by_cpu));
+	/* One whose holder is idle stays so without us. */
+	pthread_mutex_lock(lock);
+	for (size_t i = 0; i < experiment->nr; i++) {
+		struct watched *thread = &experiment->threads[i];
+
+		thread->is_there = !thread->holder->is_busy;
+		thread->is_awake = false;
+		thread->holder->account.seen = (struct whatif_seen){.state = WHATIF_RUNS};
+		experiment->accounts[i] = &thread->holder->account;
+	}
+	pthread_mutex_unlock(lock);
+	for (size_t i = 0; i < experiment->nr; i++)
+		if (experiment->threads[i].is_there)
+			look_at(experiment, &experiment->threads[i]);
+	sample_running(experiment, function);
+	pthread_mutex_lock(lock);
+	whatif_look(&experiment->holding.accounts, experiment->accounts, experiment->nr,
+		    function->part, clock_monotonic_ns());
+	for (size_t i = 0; i < experiment->nr; i++)
+		if (experiment->threads[i].nr_guarded)
+			whatif_account_settle(experiment->accounts[i],
+					      &experiment->holding.accounts);
+	hold_debtors(experiment);
+	pthread_mutex_unlock(lock);
+	experiment->look_ns += (clock_thread_cpu_ns() - begun_ns) / 16 - experiment->look_ns / 16;
+}
+
+/* --- those that the outside wakes --- */
+
+static bool may_wake_soon(const struct watched *thread, uint64_t now_ns)
+{
+	return thread->is_asleep && thread->sleeps_outside && !thread->nr_guarded &&
+	       now_ns < thread->asleep_since_ns + POLL_LAST_NS;
+}
+
+/* As often in baselines, where nothing is owed. */
+static bool shall_poll(const struct experiment *experiment, uint64_t now_ns)
+{
+	for (size_t i = 0; i < experiment->nr; i++)
+		if (may_wake_soon(&experiment->threads[i], now_ns))
+			return true;
+	return false;
+}
+
+static void hold_those_that_woke(struct experiment *experiment, uint64_t now_ns)
+{
+	for (size_t i = 0; i < experiment->nr; i++) {
+		struct watched *thread = &experiment->threads[i];
+		struct tracee *tracee = &thread->holder->tracee;
+		struct proc_schedstat clocks;
+		struct proc_stat stat;
+
+		if (!may_wake_soon(thread, now_ns) || !tracee_clocks(tracee, &clocks) ||
+		    clocks.pcount == thread->clocks.pcount)
+			continue;
+		thread->is_awake = tracee_stat(tracee, &stat) && stat.state == 'R' &&
+				   !(stat.flags & PROC_FLAGS_ENDING);
+		thread->cpu = thread->is_awake ? stat.cpu : thread->cpu;
+	}
+	pthread_mutex_lock(&experiment->holding.lock);
+	hold_debtors(experiment);
+	pthread_mutex_unlock(&experiment->holding.lock);
+}
+
+/* --- windows --- */
+
+static bool is_asked_to_end(const struct experiment *experiment)
+{
+	return experiment->options.ended && atomic_load(experiment->options.ended);
+}
+
+static bool is_idle(const struct experiment *experiment)
+{
+	for (size_t i = 0; i < experiment->nr; i++)
+		if (experiment->threads[i].holder->is_busy)
+			return false;
+	return true;
+}
+
+/* Holds of the last window end, and what is still owed is forgiven. */
+static void settle(struct experiment *experiment)
+{
+	struct holding *holding = &experiment->holding;
+	uint64_t until_ns = clock_monotonic_ns() + IDLE_NS;
+	struct timespec until = {.tv_sec = (time_t)(until_ns / NS_PER_SEC),
+				 .tv_nsec = (long)(until_ns % NS_PER_SEC)};
+
+	pthread_mutex_lock(&holding->lock);
+	for (size_t i = 0; i < experiment->nr; i++)
+		whatif_account_settle(&experiment->threads[i].holder->account, &holding->accounts);
+	while (!is_idle(experiment) && clock_monotonic_ns() < until_ns)
+		pthread_cond_timedwait(&holding->told, &holding->lock, &until);
+	for (size_t i = 0; i < experiment->nr; i++)
+		whatif_account_settle(&experiment->threads[i].holder->account, &holding->accounts);
+	pthread_mutex_unlock(&holding->lock);
+}
+
+/*
+ * Debts come in lumps of what samples stand for, so that gaps are more even than those of the
+ * sampler (overhead/schedule.h), and no rhythm of the program's is met all the same.
+ */
+static uint64_t gap_ns(struct experiment *experiment)
+{
+	uint64_t period_ns = max_u64(PERIOD_NS, LOOK_PART * experiment->look_ns);
+	uint64_t x = experiment->random;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	experiment->random = x;
+	return period_ns / 2 + x % period_ns;
+}
+
+/* Look at the threads until then. False: it cannot go on. */
+static bool look_until(struct experiment *experiment, const struct experiment_function *function,
+		       uint64_t end_ns)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	while (now_ns < end_ns) {
+		bool polls = shall_poll(experiment, now_ns);
+
+		sleep_until(min_u64(min_u64(experiment->next_ns, end_ns),
+				    polls ? now_ns + POLL_NS : UINT64_MAX));
+		now_ns = clock_monotonic_ns();
+		if (is_asked_to_end(experiment) || experiment->is_stuck)
+			return false;
+		if (now_ns < experiment->next_ns) {
+			if (polls)
+				hold_those_that_woke(experiment, now_ns);
+			continue;
+		}
+		look(experiment, function);
+		if (now_ns - experiment->listed_ns > LIST_NS && !list_threads(experiment))
+			return false;
+		now_ns = clock_monotonic_ns();
+		experiment->next_ns = max_u64(experiment->next_ns, now_ns) + gap_ns(experiment);
+	}
+	return true;
+}
+
+/* The largest debt that was not held for yet. */
+static uint64_t most_owed_ns(struct experiment *experiment)
+{
+	struct holding *holding = &experiment->holding;
+	uint64_t most_ns = 0;
+
+	pthread_mutex_lock(&holding->lock);
+	for (size_t i = 0; i < experiment->nr; i++) {
+		const struct watched *thread = &experiment->threads[i];
+		uint64_t own_ns = thread->holder->account.own_ns;
+
+		if (thread->is_awake && !thread->nr_guarded)
+			most_ns = max_u64(most_ns,
+					  holding->accounts.global_ns -
+						  min_u64(holding->accounts.global_ns, own_ns));
+	}
+	pthread_mutex_unlock(&holding->lock);
+	return most_ns;
+}
+
+/* How it stands now. Only this thread lets the program's account grow. */
+static struct whatif_window reading(struct experiment *experiment)
+{
+	const struct whatif_accounts *accounts = &experiment->holding.accounts;
+	uint64_t progress = experiment->options.progress(experiment->options.context);
+	uint64_t now_ns = clock_monotonic_ns();
+
+	return (struct whatif_window){.progress = progress,
+				      .real_ns = now_ns,
+				      .virtual_ns = now_ns - accounts->global_ns,
+				      .refused_ns = accounts->refused_ns};
+}
+
+bool experiment_run(struct experiment *experiment, const struct experiment_function *function,
+		    uint64_t length_ns, struct whatif_window *window)
+{
+	struct whatif_window begun, end;
+	uint64_t now_ns, late_ns;
+	bool goes_on = list_threads(experiment);
+
+	settle(experiment);
+	now_ns = clock_monotonic_ns();
+	experiment->next_ns = now_ns + gap_ns(experiment);
+	goes_on = goes_on && look_until(experiment, function, now_ns + length_ns / LEAD_PART);
+	begun = reading(experiment);
+	goes_on = goes_on && look_until(experiment, function, now_ns + length_ns);
+	end = reading(experiment);
+	late_ns = most_owed_ns(experiment);
+	late_ns -= min_u64(late_ns, LATE_NS);
+	*window = (struct whatif_window){
+		.progress = end.progress - begun.progress,
+		.real_ns = end.real_ns - begun.real_ns,
+		.virtual_ns = end.virtual_ns - begun.virtual_ns,
+		.refused_ns = end.refused_ns - begun.refused_ns + late_ns,
+	};
+	experiment->counts.real_ns += window->real_ns;
+	experiment->counts.virtual_ns += window->virtual_ns;
+	return goes_on;
+}
+
+struct experiment *experiment_new(const struct experiment_options *options, struct err *err)
+{
+	struct experiment *experiment = xcalloc(1, sizeof(*experiment));
+
+	experiment->options = *options;
+	experiment->nr_cpus = (size_t)max_u64((uint64_t)sysconf(_SC_NPROCESSORS_CONF), 1);
+	experiment->by_cpu = xcalloc(experiment->nr_cpus, sizeof(*experiment->by_cpu));
+	experiment->random = clock_monotonic_ns() | 1;
+	holding_init(&experiment->holding);
+	experiment->holding.accounts.governor.most = options->max_slowdown;
+	calibration_run(&experiment->holding.overhead, urgency_realtime);
+	if (!urgency_realtime())
+		urgency_short_slices();
+	if (list_threads(experiment))
+		return experiment;
+	err_set(err, ERR_GONE, "process %d has ended", (int)options->pid);
+	experiment_free(experiment);
+	return NULL;
+}
+
+struct experiment_counts experiment_counts(struct experiment *experiment)
+{
+	struct experiment_counts counts = experiment->counts;
+
+	pthread_mutex_lock(&experiment->holding.lock);
+	for (size_t i = 0; i < experiment->nr; i++)
+		count_thread(&experiment->threads[i], &counts);
+	pthread_mutex_unlock(&experiment->holding.lock);
+	return counts;
+}
+
+void experiment_free(struct experiment *experiment)
+{
+	if (!experiment)
+		return;
+	atomic_store(&experiment->holding.is_over, true);
+	while (experiment->nr)
+		forget_thread(experiment, experiment->nr - 1);
+	holding_release(&experiment->holding);
+	free(experiment->threads);
+	free(experiment->accounts);
+	free(experiment->by_cpu);
+	free(experiment);
+}

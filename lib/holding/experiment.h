@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROFC_HOLDING_EXPERIMENT_H
+#define PROFC_HOLDING_EXPERIMENT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct err;
+struct whatif_window;
+
+/*
+ * Experiments with a running process: for a time a function seems to be faster, as all threads that
+ * are not in it are held meanwhile (whatif/accounts.h).
+ */
+struct experiment;
+
+struct experiment_options {
+	pid_t pid;
+	double max_slowdown; /* a part of any second; 0: any */
+	/* How far the program has come. Any time, by the thread that runs experiments. */
+	uint64_t (*progress)(void *context);
+	void *context;
+	const atomic_bool *ended; /* borrowed: ends a window early */
+};
+
+struct experiment *experiment_new(const struct experiment_options *options, struct err *err);
+/* Lets all threads go. */
+void experiment_free(struct experiment *experiment);
+
+/* Addresses [start, end) in the process. */
+struct experiment_range {
+	uint64_t start, end;
+};
+
+/* The function is to be faster by `part`, 0 to 1. */
+struct experiment_function {
+	const struct experiment_range *ranges; /* borrowed */
+	size_t nr_ranges;
+	double part;
+};
+
+/* False: the process has ended, or the user has asked for the end. */
+bool experiment_run(struct experiment *experiment, const struct experiment_function *function,
+		    uint64_t length_ns, struct whatif_window *window);
+
+struct experiment_counts {
+	uint64_t nr_holds;
+	uint64_t real_ns, virtual_ns;
+	uint64_t nr_sleeps, nr_undecided; /* whether what wakes them is inside is not known */
+	/* Looks at running threads, and those that did not stop them, as they make transfers. */
+	uint64_t nr_running, nr_spared;
+	size_t nr_threads; /* the most at once */
+	bool is_reaped;	   /* a visit has reaped the process, with this status */
+	int status;
+};
+
+struct experiment_counts experiment_counts(struct experiment *experiment);
+
+#endif

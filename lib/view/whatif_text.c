@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The gain of a program from each function, if that were faster. */
+#include "view/whatif_text.h"
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/escape.h"
+#include "base/json.h"
+#include "base/sink.h"
+#include "view/cut.h"
+#include "view/line.h"
+#include "view/number.h"
+#include "view/style.h"
+#include "view/table.h"
+#include "whatif/plan.h"
+
+/* The speeds that have columns. */
+static const double shown_speeds[] = {0.25, 0.5};
+/* More of the sleeps are worth a line. */
+#define UNDECIDED_PART 0.05
+#define SPARED_PERCENT 5.0
+
+static size_t index_of_speed(double speed)
+{
+	size_t i = 0;
+
+	while (whatif_speeds[i] < speed)
+		i++;
+	return i;
+}
+
+static void add_cell(struct table *table, enum style style, struct buf *text)
+{
+	table_add(table, style, buf_str(text));
+	buf_clear(text);
+}
+
+static enum style style_of(const struct whatif_gain *gain)
+{
+	if (gain->percent - gain->half_percent > 0)
+		return STYLE_GOOD;
+	return gain->percent + gain->half_percent < 0 ? STYLE_HOT : STYLE_PLAIN;
+}
+
+/* "+33.1" and "± 2.0", each as a cell. */
+static void add_gain(struct table *table, const struct whatif_gain *gain)
+{
+	struct buf text = {0};
+
+	if (gain->is_known)
+		buf_printf(&text, "  %+.1f%%", gain->percent);
+	else
+		buf_append_str(&text, "  -");
+	add_cell(table, style_of(gain), &text);
+	if (gain->is_known)
+		buf_printf(&text, "\xc2\xb1 %.1f", gain->half_percent);
+	add_cell(table, STYLE_DIM, &text);
+	buf_release(&text);
+}
+
+static void add_row(struct table *table, const struct whatif_row *row,
+		    const struct whatif_function *function)
+{
+	struct whatif_verdict verdict = whatif_function_verdict(function);
+	char words[40];
+	struct buf text = {0};
+
+	table_add(table, STYLE_PLAIN, row->name);
+	buf_append_str(&text, "  ");
+	append_percent(&text, row->percent);
+	buf_append_byte(&text, '%');
+	add_cell(table, style_of_percent(row->percent), &text);
+	for (size_t i = 0; i < ARRAY_SIZE(shown_speeds); i++) {
+		struct whatif_gain gain =
+			whatif_point_gain(&function->points[index_of_speed(shown_speeds[i])]);
+
+		add_gain(table, &gain);
+	}
+	add_gain(table, &verdict.most);
+	whatif_verdict_text(&verdict, words, sizeof(words));
+	buf_printf(&text, "  %s", words);
+	add_cell(table, STYLE_PLAIN, &text);
+	buf_release(&text);
+}
+
+static void print_line(struct sink *sink, const struct view *view, enum style style,
+		       struct buf *text)
+{
+	struct buf shown = {0}, cut = {0};
+
+	escape_terminal(&shown, buf_str(text));
+	append_cut(&cut, buf_str(&shown), view->columns, CUT_END);
+	line_print(sink, view, style, buf_str(&cut));
+	buf_release(&shown);
+	buf_release(&cut);
+	buf_clear(text);
+}
+
+static void print_notes(const struct whatif_facts *facts, const struct view *view,
+			struct sink *sink)
+{
+	struct buf text = {0};
+
+	sink_str(sink, "\n");
+	append_count(&text, facts->nr_trials);
+	buf_printf(&text, " trials in %.0f s, ", (double)facts->elapsed_ns / (double)NS_PER_SEC);
+	append_count(&text, facts->nr_holds);
+	buf_printf(&text, " holds: the program stood still for %.0f%% of that time",
+		   facts->slower_percent);
+	print_line(sink, view, STYLE_DIM, &text);
+	if ((double)facts->nr_undecided > UNDECIDED_PART * (double)facts->nr_sleeps) {
+		buf_printf(&text,
+			   "%.0f%% of the sleeps wait for a descriptor: taken as ended from "
+			   "outside",
+			   100.0 * (double)facts->nr_undecided / (double)facts->nr_sleeps);
+		print_line(sink, view, STYLE_DIM, &text);
+	}
+	if (facts->spared_percent > SPARED_PERCENT) {
+		buf_printf(&text,
+			   "%.0f%% of the running threads were not held: a stop would cut their "
+			   "transfers short",
+			   facts->spared_percent);
+		print_line(sink, view, STYLE_DIM, &text);
+	}
+	buf_release(&text);
+}
+
+void whatif_print_text(const struct whatif_facts *facts, const struct view *view, struct sink *sink)
+{
+	static const struct table_column columns[] = {
+		{.header = "function",
+		 .flexible = true,
+		 .cut = CUT_MIDDLE,
+		 .share = 1,
+		 .kept_columns = 16},
+		{.header = "CPU time", .right = true},
+		{.header = "25% faster", .right = true},
+		{.header = "", .right = true, .drop = 2},
+		{.header = "50% faster", .right = true},
+		{.header = "", .right = true, .drop = 1},
+		{.header = "at most", .right = true},
+		{.header = "", .right = true, .drop = 3},
+		{.header = "  verdict"},
+	};
+	struct table *table = table_new(columns, ARRAY_SIZE(columns));
+	struct buf text = {0};
+
+	buf_printf(&text, "what if it were faster: gain of %s, ", facts->progress);
+	buf_printf(&text, facts->rate < 10 ? "%.2f/s" : "%.0f/s", facts->rate);
+	print_line(sink, view, STYLE_HEADING, &text);
+	sink_str(sink, "\n");
+	for (size_t i = 0; i < facts->nr; i++)
+		add_row(table, &facts->rows[i], &facts->functions[i]);
+	table_print(table, view, sink);
+	table_free(table);
+	print_notes(facts, view, sink);
+	buf_release(&text);
+}
+
+static void put_gain(struct json *json, const struct whatif_gain *gain)
+{
+	json_key(json, "gain_pct");
+	if (gain->is_known)
+		json_double(json, gain->percent, 2);
+	else
+		json_null(json);
+	json_key(json, "ci_pct");
+	if (gain->is_known)
+		json_double(json, gain->half_percent, 2);
+	else
+		json_null(json);
+}
+
+static void put_row(struct json *json, const struct whatif_row *row,
+		    const struct whatif_function *function)
+{
+	struct whatif_verdict verdict = whatif_function_verdict(function);
+	char words[40];
+
+	json_object_begin(json);
+	json_key_str(json, "function", row->name);
+	json_key_known_str(json, "location", row->location);
+	json_key(json, "cpu_pct");
+	json_double(json, row->percent, 2);
+	json_key(json, "cpu_ci_pct");
+	json_double(json, row->half_percent, 2);
+	json_key_array_begin(json, "speeds");
+	for (size_t i = 0; i < WHATIF_NR_SPEEDS; i++) {
+		struct whatif_gain gain = whatif_point_gain(&function->points[i]);
+
+		json_object_begin(json);
+		json_key(json, "faster_pct");
+		json_double(json, 100 * whatif_speeds[i], 0);
+		put_gain(json, &gain);
+		json_key_u64(json, "trials", function->points[i].nr);
+		json_object_end(json);
+	}
+	json_array_end(json);
+	json_key_object_begin(json, "most");
+	put_gain(json, &verdict.most);
+	json_object_end(json);
+	whatif_verdict_text(&verdict, words, sizeof(words));
+	json_key_str(json, "verdict", words);
+	json_object_end(json);
+}
+
+void whatif_print_json(const struct whatif_facts *facts, struct sink *sink)
+{
+	struct json json;
+
+	json_init(&json, sink);
+	json_object_begin(&json);
+	json_key_u64(&json, "version", 1);
+	json_key_str(&json, "progress", facts->progress);
+	json_key(&json, "rate_per_s");
+	json_double(&json, facts->rate, 3);
+	json_key_u64(&json, "elapsed_ns", facts->elapsed_ns);
+	json_key(&json, "held_pct");
+	json_double(&json, facts->slower_percent, 2);
+	json_key_u64(&json, "threads", facts->nr_threads);
+	json_key_u64(&json, "trials", facts->nr_trials);
+	json_key_u64(&json, "holds", facts->nr_holds);
+	json_key_u64(&json, "sleeps", facts->nr_sleeps);
+	json_key_u64(&json, "undecided_sleeps", facts->nr_undecided);
+	json_key(&json, "not_held_pct");
+	json_double(&json, facts->spared_percent, 2);
+	json_key_bool(&json, "cut_short", facts->is_cut_short);
+	json_key_array_begin(&json, "functions");
+	for (size_t i = 0; i < facts->nr; i++)
+		put_row(&json, &facts->rows[i], &facts->functions[i]);
+	json_array_end(&json);
+	json_object_end(&json);
+	json_finish(&json);
+}

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`profc whatif`: experiments with a pipeline whose answers are known, and what they leave behind."""
+
+import json
+import os
+import random
+import subprocess
+import time
+
+import procfs
+from live import LiveCase
+from paths import PROFC
+from profc import profc
+from targets import Running, build
+from two_speeds import TwoSpeeds, gains
+
+PROGRESS = ("--progress", "finish_item")
+
+
+def idle_part(seconds=0.5):
+    """How many CPUs are idle: proc_stat(5)."""
+
+    def idle():
+        with open("/proc/stat", encoding="ascii") as file:
+            return int(file.readline().split()[4]) / os.sysconf("SC_CLK_TCK")
+
+    before, begin = idle(), time.monotonic()
+    time.sleep(seconds)
+    return (idle() - before) / (time.monotonic() - begin)
+
+
+class Whatif(LiveCase):
+    def pipeline(self, a_us, b_us):
+        return Running([build("works_in_pipeline", "-pthread"), str(a_us), str(b_us)])
+
+    def whatif(self, pid, *options):
+        done = profc("whatif", "--json", *PROGRESS, "-p", pid, *options)
+        told = json.loads(done.stderr.splitlines()[-1])
+        return told, {row["function"]: row for row in told["functions"]}
+
+    def assertReleased(self, pid):
+        for tid in procfs.threads(pid):
+            self.assertEqual(procfs.status(pid, tid).get("TracerPid", "0"), "0", tid)
+            self.assertNotIn(procfs.state(pid, tid), ("t", "T"))
+
+    def test_tells_each_function_with_its_speeds(self):
+        with self.pipeline(200, 100) as target:
+            target.wait_ready()
+            told, functions = self.whatif(target.pid, "-d", "15s", "-n", "2")
+            self.assertReleased(target.pid)
+            (said,) = target.finish()
+        self.assertEqual(said["interrupted"], 0)
+        self.assertGreater(said["waits"], 100)
+        self.assertEqual(set(functions), {"work_a", "work_b"})
+        self.assertEqual(told["progress"], "calls of finish_item")
+        self.assertGreater(told["rate_per_s"], 0)
+        self.assertGreater(told["trials"], 0)
+        for row in functions.values():
+            self.assertEqual([at["faster_pct"] for at in row["speeds"]], [10, 25, 50, 75, 100])
+            self.assertIsInstance(row["verdict"], str)
+        self.assertGreater(functions["work_a"]["cpu_pct"], functions["work_b"]["cpu_pct"])
+
+    def check_gains(self, kind, truths, points):
+        """The predicted gains of the hot function are within so many points and 1.5 times their ±."""
+        if os.cpu_count() < 2 or (idle := idle_part()) < 1.8:
+            self.skipTest("it needs two idle CPUs")
+        _, rows = TwoSpeeds(kind).predicted(30)
+        if (left := idle_part()) < idle - 0.5:
+            self.skipTest(f"others came to use the CPUs: {left:.1f} are idle")
+        for speed, truth in truths.items():
+            gain, half = gains(rows["hot"])[speed]
+            self.assertWithin(gain, truth, points + 1.5 * half, f"hot {speed}% faster")
+        return rows
+
+    def test_a_single_thread_gains_by_the_share_of_its_time(self):
+        """Amdahl: 60 % of the time."""
+        rows = self.check_gains("single", {25: 17.6, 50: 42.9}, 5)
+        for speed, truth in ((25, 11.1), (50, 25)):
+            gain, half = gains(rows["cold"])[speed]
+            self.assertWithin(gain, truth, 5 + 1.5 * half, f"cold {speed}% faster")
+
+    def test_a_pipeline_gains_up_to_its_limit(self):
+        """A third at 25 %. At 50 % both stages are equal: twice as much."""
+        rows = self.check_gains("pipeline", {25: 33.3, 50: 100}, 10)
+        for speed, (gain, half) in gains(rows["cold"]).items():
+            self.assertWithin(gain, 0, 5 + 1.5 * half, f"cold {speed}% faster")
+
+    def test_all_wait_for_the_straggler(self):
+        self.check_gains("join", {25: 33.3, 50: 100}, 15)
+
+    def test_command(self):
+        """The table is on standard error; the command's output and status are its own."""
+        program = build("works_in_pipeline", "-pthread")
+        with subprocess.Popen(
+            [PROFC, "whatif", *PROGRESS, "-d", "5s", "--width", "100", "--", program, "500", "300"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        ) as running:
+            self.assertEqual(running.stdout.readline(), "ready\n")
+            table = [running.stderr.readline() for _ in range(4)]
+            output, _ = running.communicate(timeout=60)
+        self.assertRegex(table[0], r"^what if it were faster: gain of calls of finish_item, \d")
+        self.assertRegex(table[2], r"function +CPU time +25% faster +50% faster +at most +verdict")
+        self.assertRegex(table[3], r"^work_[ab] +[\d.]+%")
+        self.assertEqual(json.loads(output)["interrupted"], 0)
+        self.assertEqual(running.returncode, 7)
+
+    def test_killed_at_any_moment_leaves_nothing_held(self):
+        with self.pipeline(500, 300) as target:
+            target.wait_ready()
+            for _ in range(8):
+                with subprocess.Popen(
+                    [PROFC, "whatif", *PROGRESS, "-p", str(target.pid), "-d", "10s"],
+                    stderr=subprocess.DEVNULL,
+                ) as running:
+                    time.sleep(1.2 + random.random())
+                    running.kill()
+                self.assertReleased(target.pid)
+            (said,) = target.finish()
+        self.assertGreater(said["items_per_s"], 0)
+
+    def test_end_of_the_program_ends_it(self):
+        with self.pipeline(500, 300) as target:
+            target.wait_ready()
+            with subprocess.Popen(
+                [PROFC, "whatif", "--json", *PROGRESS, "-p", str(target.pid), "-d", "60s"],
+                stderr=subprocess.PIPE, text=True,
+            ) as running:
+                time.sleep(12.5)
+                target.finish()
+                _, said = running.communicate(timeout=30)
+        # On a busy machine it may end before the first experiment.
+        if running.returncode:
+            self.assertRegex(said, r"process \d+ has exited|the program has ended")
+        else:
+            self.assertTrue(json.loads(said.splitlines()[-1])["cut_short"])
+
+    def test_without_progress_nothing_is_said(self):
+        with self.pipeline(500, 300) as target:
+            target.wait_ready()
+            said = profc("whatif", "-p", target.pid, "-d", "5s", status=1).stderr
+            self.assertIn("the program writes nothing", said)
+            self.assertIn("--progress", said)
+            said = profc("whatif", "-p", target.pid, "--progress", "no_such", status=1).stderr
+            self.assertIn("no_such", said)
+
+    def test_usage(self):
+        self.assertIn("one process", profc("whatif", status=2).stderr)
+        self.assertIn("combined", profc("whatif", "-p", os.getpid(), "true", status=2).stderr)
