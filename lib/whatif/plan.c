@@ -58,13 +58,15 @@ static bool is_done(const struct whatif_plan *plan, const struct whatif_point *p
 		gain.half_percent <= fmax(plan->most_percent, MOST_PART * fabs(gain.percent)));
 }
 
-/* So often it was tried; the speeds in the middle, which are shown first, come first. */
+/* So often it was tried. Others count more than the speeds in the middle, which tables have. */
 static size_t nr_tried(const struct whatif_point *point, size_t speed)
 {
-	return point->nr + point->nr_refused + (speed == 1 || speed == 2 ? 0 : 1);
+	size_t nr = point->nr + point->nr_refused;
+
+	return speed == 1 || speed == 2 ? nr : 2 * nr + 2;
 }
 
-/* All are tried about equally often, in random order. */
+/* In random order. */
 bool whatif_plan_next(struct whatif_plan *plan, struct whatif_trial *trial)
 {
 	size_t least = SIZE_MAX, nr_least = 0;

@@ -7,12 +7,13 @@ import bench
 from two_speeds import KINDS, SPEEDS, TwoSpeeds, gains
 
 SECONDS = int(os.environ.get("BENCH_SECONDS", "40"))
+BEFORE = os.environ.get("BENCH_BEFORE", "").split()  # such as nice, for the programs
 WANTED = os.environ.get("BENCH_KINDS", "").split() or KINDS
 
 
 def show(kind):
     """The hot function of one kind of program, and the other one, which has no faster version."""
-    speeds = TwoSpeeds(kind)
+    speeds = TwoSpeeds(kind, BEFORE)
     truth = speeds.truth(2)
     told, rows = speeds.predicted(SECONDS)
     for name, row in rows.items():
