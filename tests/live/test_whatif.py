@@ -11,9 +11,11 @@ import procfs
 from live import LiveCase
 from paths import PROFC
 from profc import profc
+from rounds import rounds
 from targets import Running, build
 from two_speeds import TwoSpeeds, gains
 
+BLOCKING = ("blocking_waits", "blocking_transfers", "blocking_locks")
 PROGRESS = ("--progress", "finish_item")
 
 
@@ -104,19 +106,36 @@ class Whatif(LiveCase):
         self.assertEqual(json.loads(output)["interrupted"], 0)
         self.assertEqual(running.returncode, 7)
 
+    def test_calls_that_wait_come_out_as_ever(self):
+        """But for long transfers, and what waits for a CPU: as with recordings (test_transfers)."""
+        program = build("blocking_calls", more=BLOCKING)
+        with Running([program, "9000", "1"]) as target:
+            target.wait_ready()
+            told, functions = self.whatif(target.pid, "-d", "7s", "-n", "1")
+            self.assertReleased(target.pid)
+            said = target.finish()
+        self.assertIn("compute", functions)
+        self.assertGreater(told["holds"], 100)
+        self.assertGreater(len(said), 50)
+        for case in said:
+            with self.subTest(call=case["name"]):
+                self.assertEqual(case["eintr"], 0, case)
+                self.assertLessEqual(case["wrong"], case["name"] == "connect_tcp_timeout", case)
+
     def test_killed_at_any_moment_leaves_nothing_held(self):
         with self.pipeline(500, 300) as target:
             target.wait_ready()
-            for _ in range(8):
+            for _ in range(rounds(8)):
                 with subprocess.Popen(
-                    [PROFC, "whatif", *PROGRESS, "-p", str(target.pid), "-d", "10s"],
+                    [PROFC, "whatif", *PROGRESS, "-p", str(target.pid), "-d", "6s"],
                     stderr=subprocess.DEVNULL,
                 ) as running:
-                    time.sleep(1.2 + random.random())
+                    time.sleep(1.5 + random.random())
                     running.kill()
                 self.assertReleased(target.pid)
             (said,) = target.finish()
         self.assertGreater(said["items_per_s"], 0)
+        self.assertEqual(said["interrupted"], 0)
 
     def test_end_of_the_program_ends_it(self):
         with self.pipeline(500, 300) as target:

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * blocking_calls [MS]: a thread in each of some eighty blocking system calls for
- * MS milliseconds. Prints for each {"name", "calls", "eintr", "shorts", "wrong",
- * "longest_ns", "absent"}, the longest call without its waits for a CPU: nobody may see EINTR
- * (no signal is sent), a short transfer, another result than the one expected, or a longer
- * timeout.
- * Built from blocking_calls.c, blocking_waits.c, blocking_transfers.c, blocking_locks.c.
+ * blocking_calls [MS [COMPUTE]]: a thread in each of some eighty blocking system calls for
+ * MS milliseconds, and COMPUTE threads that compute, in items of a millisecond. Prints for each
+ * {"name", "calls", "eintr", "shorts", "wrong", "longest_ns", "absent"}, the longest call without
+ * its waits for a CPU: nobody may see EINTR (no signal is sent), a short transfer, another result
+ * than the one expected, or a longer timeout. Built from blocking_calls.c, blocking_waits.c,
+ * blocking_transfers.c, blocking_locks.c.
  */
 #include "blocking_calls.h"
 
@@ -87,14 +87,40 @@ static void print(const struct blocking_case *cases, unsigned nr)
 	}
 }
 
+__attribute__((noinline)) void finish_item(void);
+void finish_item(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+__attribute__((noinline)) void compute(void);
+void compute(void)
+{
+	for (int i = 0; i < 1000000; i++)
+		__asm__ volatile("");
+}
+
+static void *compute_main(void *arg)
+{
+	for (;;) {
+		compute();
+		finish_item();
+	}
+	return arg;
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t run_ms = number_argument(argc, argv, 1, 3000);
+	uint64_t nr_compute = number_argument(argc, argv, 2, 0);
+	pthread_t thread;
 
 	/* Locks first: their holder is a fork, before there are threads. */
 	start(blocking_locks, nr_blocking_locks);
 	start(blocking_waits, nr_blocking_waits);
 	start(blocking_transfers, nr_blocking_transfers);
+	for (uint64_t i = 0; i < nr_compute; i++)
+		pthread_create(&thread, NULL, compute_main, NULL);
 	say_ready();
 	usleep((useconds_t)(run_ms * 1000));
 	print(blocking_waits, nr_blocking_waits);
