@@ -56,7 +56,7 @@ struct whatif_args {
 	const char *progress;
 	double max_slowdown_percent;
 	uint64_t limit;
-	bool json;
+	bool json, csv;
 	const char *output;
 	struct view_options view;
 };
@@ -104,6 +104,10 @@ static const struct option_row rows[] = {
 	 .max = LIMIT_MAX,
 	 .help = "functions to try (default: 5)"},
 	JSON_OPTION_ROW(struct whatif_args, json),
+	{.type = OPTION_FLAG,
+	 .name = "csv",
+	 .offset = AT(csv),
+	 .help = "comma-separated values (RFC 4180)"},
 	{.type = OPTION_FILE,
 	 .short_name = 'o',
 	 .name = "output",
@@ -327,6 +331,8 @@ static void print_to(const struct whatif *whatif, const struct whatif_facts *fac
 
 	if (whatif->args->json)
 		whatif_print_json(facts, sink);
+	else if (whatif->args->csv)
+		whatif_print_csv(facts, sink);
 	else
 		whatif_print_text(facts, &view, sink);
 }
@@ -501,6 +507,8 @@ static int run(struct whatif *whatif)
 
 static int check(const struct whatif_args *args, bool has_command, struct err *err)
 {
+	if (args->json && args->csv)
+		return err_set(err, ERR_INVALID, "--json cannot be combined with --csv");
 	if (has_command && args->record.pid_texts.nr)
 		return err_set(err, ERR_INVALID, "-p cannot be combined with a command");
 	if (!has_command && args->record.pid_texts.nr != 1) {

@@ -166,3 +166,18 @@ void escape_base64(struct buf *out, const void *bytes, size_t nr_bytes)
 		buf_append(out, text, sizeof(text));
 	}
 }
+
+void escape_csv(struct buf *out, const char *text)
+{
+	struct buf plain = {0};
+	bool quoted;
+
+	escape_terminal(&plain, text);
+	text = buf_str(&plain);
+	quoted = text[strcspn(text, "\",")] != '\0';
+	buf_append_str(out, quoted ? "\"" : "");
+	for (; *text; text++)
+		buf_append_str(out, *text == '"' ? "\"\"" : (const char[]){*text, '\0'});
+	buf_append_str(out, quoted ? "\"" : "");
+	buf_release(&plain);
+}

@@ -25,6 +25,12 @@ size_t text_columns(const char *text);
  */
 void escape_json(struct buf *out, const char *text);
 
+/*
+ * A field of comma-separated values (RFC 4180): quoted where it holds a quote or a comma. The rest
+ * is as for a terminal, which may read it.
+ */
+void escape_csv(struct buf *out, const char *text);
+
 /* Quote a word if necessary, so that a shell takes it as one word, whatever bytes it has. */
 void escape_shell(struct buf *out, const char *word);
 

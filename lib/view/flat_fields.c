@@ -299,30 +299,12 @@ void flat_print_json(const struct flat *flat, size_t limit, struct sink *sink)
 	buf_release(&scratch);
 }
 
-/* RFC 4180: quoted where it holds a quote or a comma. Line breaks are escaped: it may be a terminal
- * that reads. */
-static void csv_text(struct buf *out, const char *text)
-{
-	struct buf plain = {0};
-	bool quoted;
-
-	if (!text)
-		return;
-	escape_terminal(&plain, text);
-	text = buf_str(&plain);
-	quoted = text[strcspn(text, "\",")] != '\0';
-	buf_append_str(out, quoted ? "\"" : "");
-	for (; *text; text++)
-		buf_append_str(out, *text == '"' ? "\"\"" : (const char[]){*text, '\0'});
-	buf_append_str(out, quoted ? "\"" : "");
-	buf_release(&plain);
-}
-
 static void csv_value(struct buf *out, const struct value *value)
 {
 	switch (value->type) {
 	case VALUE_TEXT:
-		csv_text(out, value->text);
+		if (value->text)
+			escape_csv(out, value->text);
 		break;
 	case VALUE_INTEGER:
 		buf_printf(out, "%lld", (long long)value->integer);

@@ -233,3 +233,40 @@ void whatif_print_json(const struct whatif_facts *facts, struct sink *sink)
 	json_object_end(&json);
 	json_finish(&json);
 }
+
+static void append_csv_gain(struct buf *line, const struct whatif_gain *gain)
+{
+	if (gain->is_known)
+		buf_printf(line, ",%.2f,%.2f", gain->percent, gain->half_percent);
+	else
+		buf_append_str(line, ",,");
+}
+
+/* A line for each function at each speed. */
+void whatif_print_csv(const struct whatif_facts *facts, struct sink *sink)
+{
+	struct buf line = {0};
+
+	sink_str(sink, "function,location,cpu_pct,cpu_ci_pct,faster_pct,gain_pct,ci_pct,trials,"
+		       "verdict\n");
+	for (size_t i = 0; i < facts->nr * WHATIF_NR_SPEEDS; i++) {
+		const struct whatif_row *row = &facts->rows[i / WHATIF_NR_SPEEDS];
+		const struct whatif_function *function = &facts->functions[i / WHATIF_NR_SPEEDS];
+		const struct whatif_point *point = &function->points[i % WHATIF_NR_SPEEDS];
+		struct whatif_verdict verdict = whatif_function_verdict(function);
+		struct whatif_gain gain = whatif_point_gain(point);
+		char words[40];
+
+		escape_csv(&line, row->name);
+		buf_append_byte(&line, ',');
+		escape_csv(&line, row->location);
+		buf_printf(&line, ",%.2f,%.2f,%.0f", row->percent, row->half_percent,
+			   100 * whatif_speeds[i % WHATIF_NR_SPEEDS]);
+		append_csv_gain(&line, &gain);
+		whatif_verdict_text(&verdict, words, sizeof(words));
+		buf_printf(&line, ",%zu,%s\n", point->nr, words);
+		sink_write(sink, line.bytes, line.nr_bytes);
+		buf_clear(&line);
+	}
+	buf_release(&line);
+}

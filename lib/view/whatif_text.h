@@ -35,5 +35,6 @@ struct whatif_facts {
 void whatif_print_text(const struct whatif_facts *facts, const struct view *view,
 		       struct sink *sink);
 void whatif_print_json(const struct whatif_facts *facts, struct sink *sink);
+void whatif_print_csv(const struct whatif_facts *facts, struct sink *sink);
 
 #endif

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`profc whatif`: experiments with a pipeline whose answers are known, and what they leave behind."""
 
+import csv
 import json
 import os
 import random
@@ -62,6 +63,18 @@ class Whatif(LiveCase):
             self.assertIsInstance(row["verdict"], str)
         self.assertGreater(functions["work_a"]["cpu_pct"], functions["work_b"]["cpu_pct"])
 
+    def test_csv(self):
+        with self.pipeline(200, 100) as target:
+            target.wait_ready()
+            said = profc("whatif", "--csv", *PROGRESS, "-p", target.pid, "-d", "5s").stderr
+        rows = list(csv.DictReader(said.splitlines()))
+        self.assertEqual([row["faster_pct"] for row in rows[:5]], ["10", "25", "50", "75", "100"])
+        self.assertIn(rows[0]["function"], ("work_a", "work_b"))
+        for row in rows:
+            self.assertEqual(row["gain_pct"] == "", row["ci_pct"] == "")
+            self.assertGreaterEqual(int(row["trials"]), 0)
+        self.assertIn("--csv", profc("whatif", "--csv", "--json", "true", status=2).stderr)
+
     def check_gains(self, kind, truths, points):
         """The predicted gains of the hot function are within so many points and 1.5 times their ±."""
         if os.cpu_count() < 2 or (idle := idle_part()) < 1.8:
@@ -120,7 +133,9 @@ class Whatif(LiveCase):
         for case in said:
             with self.subTest(call=case["name"]):
                 self.assertEqual(case["eintr"], 0, case)
-                self.assertLessEqual(case["wrong"], case["name"] == "connect_tcp_timeout", case)
+                # A connect() that is begun again and runs into its time-out says EALREADY.
+                most = case["calls"] / 10 if case["name"] == "connect_tcp_timeout" else 0
+                self.assertLessEqual(case["wrong"], most, case)
 
     def test_killed_at_any_moment_leaves_nothing_held(self):
         with self.pipeline(500, 300) as target:
