@@ -19,12 +19,10 @@
 #include "tracee/transfer.h"
 #include "whatif/plan.h"
 
-/* Holds come late by so much, at most. */
-#define LATE_NS (5 * NS_PER_MS)
 /* Between looks, in the mean. */
-#define PERIOD_NS (500 * NS_PER_US)
+#define PERIOD_NS (250 * NS_PER_US)
 /* That is at least so many times what a look takes. */
-#define LOOK_PART 6
+#define LOOK_PART 5
 /* Sleepers that a timer may wake any moment are looked at so often, if they slept that short. */
 #define POLL_NS	     (250 * NS_PER_US)
 #define POLL_LAST_NS (50 * NS_PER_MS)
@@ -509,7 +507,7 @@ bool experiment_run(struct experiment *experiment, const struct experiment_funct
 		    uint64_t length_ns, struct whatif_window *window)
 {
 	struct whatif_window begun, end;
-	uint64_t now_ns, late_ns;
+	uint64_t now_ns;
 	bool goes_on = list_threads(experiment);
 
 	settle(experiment);
@@ -519,13 +517,12 @@ bool experiment_run(struct experiment *experiment, const struct experiment_funct
 	begun = reading(experiment);
 	goes_on = goes_on && look_until(experiment, function, now_ns + length_ns);
 	end = reading(experiment);
-	late_ns = most_owed_ns(experiment);
-	late_ns -= min_u64(late_ns, LATE_NS);
 	*window = (struct whatif_window){
 		.progress = end.progress - begun.progress,
 		.real_ns = end.real_ns - begun.real_ns,
 		.virtual_ns = end.virtual_ns - begun.virtual_ns,
-		.refused_ns = end.refused_ns - begun.refused_ns + late_ns,
+		.refused_ns = end.refused_ns - begun.refused_ns,
+		.late_ns = most_owed_ns(experiment),
 	};
 	experiment->counts.real_ns += window->real_ns;
 	experiment->counts.virtual_ns += window->virtual_ns;

@@ -20,6 +20,7 @@ static const double shown_speeds[] = {0.25, 0.5};
 /* More of the sleeps are worth a line. */
 #define UNDECIDED_PART 0.05
 #define SPARED_PERCENT 5.0
+#define LATE_PART      0.1
 
 static size_t index_of_speed(double speed)
 {
@@ -97,6 +98,15 @@ static void print_line(struct sink *sink, const struct view *view, enum style st
 	buf_clear(text);
 }
 
+static size_t nr_late(const struct whatif_facts *facts)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < facts->nr * WHATIF_NR_SPEEDS; i++)
+		nr += facts->functions[i / WHATIF_NR_SPEEDS].points[i % WHATIF_NR_SPEEDS].nr_late;
+	return nr;
+}
+
 static void print_notes(const struct whatif_facts *facts, const struct view *view,
 			struct sink *sink)
 {
@@ -114,6 +124,13 @@ static void print_notes(const struct whatif_facts *facts, const struct view *vie
 			   "%.0f%% of the sleeps wait for a descriptor: taken as ended from "
 			   "outside",
 			   100.0 * (double)facts->nr_undecided / (double)facts->nr_sleeps);
+		print_line(sink, view, STYLE_DIM, &text);
+	}
+	if (nr_late(facts) > LATE_PART * (double)facts->nr_trials) {
+		buf_printf(&text,
+			   "%zu trials have no result, as threads could not be held in time: is a "
+			   "CPU idle?",
+			   nr_late(facts));
 		print_line(sink, view, STYLE_DIM, &text);
 	}
 	if (facts->spared_percent > SPARED_PERCENT) {
@@ -220,6 +237,7 @@ void whatif_print_json(const struct whatif_facts *facts, struct sink *sink)
 	json_double(&json, facts->slower_percent, 2);
 	json_key_u64(&json, "threads", facts->nr_threads);
 	json_key_u64(&json, "trials", facts->nr_trials);
+	json_key_u64(&json, "late_trials", nr_late(facts));
 	json_key_u64(&json, "holds", facts->nr_holds);
 	json_key_u64(&json, "sleeps", facts->nr_sleeps);
 	json_key_u64(&json, "undecided_sleeps", facts->nr_undecided);

@@ -18,6 +18,8 @@ const double whatif_speeds[WHATIF_NR_SPEEDS] = {0.1, 0.25, 0.5, 0.75, 1};
 #define MOST_REFUSED 2
 /* More of what was to be held was not: it is no trial of that speed. */
 #define REFUSED_PART 0.05
+/* Holds always come a bit late: so is one without a result, as on a machine without an idle CPU. */
+#define LATE_PART 0.1
 
 void whatif_plan_init(struct whatif_plan *plan, size_t nr_functions, uint64_t seed)
 {
@@ -61,7 +63,7 @@ static bool is_done(const struct whatif_plan *plan, const struct whatif_point *p
 /* So often it was tried. Others count more than the speeds in the middle, which tables have. */
 static size_t nr_tried(const struct whatif_point *point, size_t speed)
 {
-	size_t nr = point->nr + point->nr_refused;
+	size_t nr = point->nr + point->nr_refused + point->nr_late;
 
 	return speed == 1 || speed == 2 ? nr : 2 * nr + 2;
 }
@@ -107,6 +109,10 @@ void whatif_plan_add(struct whatif_plan *plan, const struct whatif_trial *trial,
 
 	if ((double)window->refused_ns > REFUSED_PART * (double)held_ns || !window->virtual_ns) {
 		point->nr_refused++;
+		return;
+	}
+	if ((double)window->late_ns > LATE_PART * (double)held_ns) {
+		point->nr_late++;
 		return;
 	}
 	ARRAY_GROW(point->pairs, point->nr, point->cap);

@@ -20,6 +20,7 @@ struct whatif_window {
 	uint64_t virtual_ns; /* without what was held */
 	uint64_t real_ns;
 	uint64_t refused_ns; /* as of struct whatif_accounts */
+	uint64_t late_ns;    /* at its end a thread still owed so much */
 };
 
 struct whatif_pair {
@@ -31,6 +32,7 @@ struct whatif_point {
 	struct whatif_pair *pairs; /* owned */
 	size_t nr, cap;
 	unsigned int nr_refused; /* trials that would have slowed the program down too much */
+	unsigned int nr_late;	 /* where threads could not be held in time: they have no result */
 };
 
 struct whatif_function {

@@ -58,6 +58,7 @@ class Whatif(LiveCase):
         self.assertEqual(told["progress"], "calls of finish_item")
         self.assertGreater(told["rate_per_s"], 0)
         self.assertGreater(told["trials"], 0)
+        self.assertLessEqual(told["late_trials"], told["trials"])
         for row in functions.values():
             self.assertEqual([at["faster_pct"] for at in row["speeds"]], [10, 25, 50, 75, 100])
             self.assertIsInstance(row["verdict"], str)

@@ -16,7 +16,7 @@
 #define MS NS_PER_MS
 
 /* As those of lib/holding. */
-#define LOOK_NS	  (500 * US)
+#define LOOK_NS	  (250 * US)
 #define POLL_NS	  (250 * US)
 #define STOP_NS	  (20 * US)
 #define LATE_NS	  (5 * US) /* a hold ends so much too late */
@@ -624,7 +624,7 @@ TEST(whatif, lock_convoy)
 					.nr_cpus = 4,
 					.jitter = 0.2};
 
-	assert_int_equal(check_at(&program, F, 11, 40), WHATIF_BOTTLENECK);
+	assert_int_equal(check_at(&program, F, 6, 28), WHATIF_BOTTLENECK);
 	assert_int_equal(check(&program, H, 5), WHATIF_NO_EFFECT);
 }
 

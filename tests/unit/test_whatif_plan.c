@@ -156,6 +156,24 @@ TEST(plan, leaves_out_what_would_be_too_slow)
 	whatif_plan_release(&plan);
 }
 
+/* They are no results, but no reason to end either. */
+TEST(plan, leaves_out_trials_whose_holds_came_late)
+{
+	struct whatif_plan plan;
+	struct whatif_window late = window(3000, 0), base = window(1000, 0);
+	struct whatif_trial trial = {.speed = 1};
+
+	late.late_ns = NS_PER_SEC / 10;
+	whatif_plan_init(&plan, 1, 5);
+	for (size_t i = 0; i < 4; i++)
+		whatif_plan_add(&plan, &trial, &late, &base, &base);
+	assert_int_equal(plan.functions[0].points[1].nr, 0);
+	assert_int_equal(plan.functions[0].points[1].nr_late, 4);
+	assert_true(whatif_plan_next(&plan, &trial));
+	assert_int_equal(trial.speed, 2); /* the other of the first two */
+	whatif_plan_release(&plan);
+}
+
 /* --- what it says --- */
 
 /* Progress at each speed, of 1000 in baselines; scattered by that. */
