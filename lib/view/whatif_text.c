@@ -128,7 +128,7 @@ static void print_notes(const struct whatif_facts *facts, const struct view *vie
 	}
 	if (nr_late(facts) > LATE_PART * (double)facts->nr_trials) {
 		buf_printf(&text,
-			   "%zu trials have no result, as threads could not be held in time: is a "
+			   "%zu of them have no result, as threads could not be held in time: is a "
 			   "CPU idle?",
 			   nr_late(facts));
 		print_line(sink, view, STYLE_DIM, &text);
