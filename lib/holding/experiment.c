@@ -41,6 +41,8 @@ struct watched {
 	struct proc_schedstat clocks; /* when it was looked at last */
 	uint64_t looked_ns, held_ns;  /* then */
 	uint64_t sampled_ns;	      /* its CPU time at its last sample */
+	uint64_t waited_ns;	      /* that it had waited for a CPU by then */
+	uint64_t our_cpu_ns;	      /* our CPU time, then */
 	uint64_t pcount;	      /* as last read */
 	uint64_t asleep_since_ns;
 	int cpu;
@@ -181,8 +183,11 @@ static void note_clocks(struct watched *thread, const struct proc_schedstat *clo
 	uint64_t past_ns = now_ns - min_u64(now_ns, thread->looked_ns);
 
 	seen->slept_ns = thread->is_new ? 0 : past_ns - min_u64(past_ns, busy_ns);
-	if (thread->is_new)
+	if (thread->is_new) {
 		thread->sampled_ns = clocks->cpu_ns;
+		thread->waited_ns = clocks->runq_ns;
+		thread->our_cpu_ns = clock_thread_cpu_ns();
+	}
 	thread->is_new = false;
 	thread->clocks = *clocks;
 	thread->looked_ns = now_ns;
@@ -259,6 +264,21 @@ static bool is_in(const struct experiment_function *function, uint64_t pc)
 	return false;
 }
 
+/*
+ * How long it has waited, since its sample before, for a CPU that we had: a stop like others. Else
+ * we would slow down another thread in a trial than in its baselines, as holds leave other CPUs
+ * idle.
+ */
+static uint64_t waited_for_us_ns(struct watched *thread, const struct proc_schedstat *clocks)
+{
+	uint64_t our_cpu_ns = clock_thread_cpu_ns();
+	uint64_t ns = min_u64(clocks->runq_ns - thread->waited_ns, our_cpu_ns - thread->our_cpu_ns);
+
+	thread->waited_ns = clocks->runq_ns;
+	thread->our_cpu_ns = our_cpu_ns;
+	return ns;
+}
+
 /* A sample stands for the CPU time since the one before. */
 static void sample(struct experiment *experiment, struct watched *thread,
 		   const struct experiment_function *function)
@@ -279,14 +299,15 @@ static void sample(struct experiment *experiment, struct watched *thread,
 		return;
 	if (tracee_clocks(&holder->tracee, &clocks)) {
 		note_clocks(thread, &clocks, stop.visit.stopped_ns);
+		seen->stopped_ns = waited_for_us_ns(thread, &clocks);
 		seen->cpu_ns = clocks.cpu_ns - min_u64(clocks.cpu_ns, thread->sampled_ns);
 		thread->sampled_ns = clocks.cpu_ns;
 		if (is_in(function, stop.pc))
 			seen->state = WHATIF_HITS;
 	}
 	guard_transfer(thread, &stop.visit.syscall, false);
-	seen->stopped_ns = clock_monotonic_ns() - stop.visit.stopped_ns +
-			   (is_on_our_cpu ? overhead->beside_ns : overhead->away_ns);
+	seen->stopped_ns += clock_monotonic_ns() - stop.visit.stopped_ns +
+			    (is_on_our_cpu ? overhead->beside_ns : overhead->away_ns);
 	holder_let_go(holder, &stop);
 }
 
@@ -540,8 +561,8 @@ struct experiment *experiment_new(const struct experiment_options *options, stru
 	holding_init(&experiment->holding);
 	experiment->holding.accounts.governor.most = options->max_slowdown;
 	calibration_run(&experiment->holding.overhead, urgency_realtime);
-	if (!urgency_realtime())
-		urgency_short_slices();
+	/* Not real-time, which stays on its CPU though another one is idle. */
+	urgency_short_slices();
 	if (list_threads(experiment))
 		return experiment;
 	err_set(err, ERR_GONE, "process %d has ended", (int)options->pid);
