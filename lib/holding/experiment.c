@@ -350,7 +350,7 @@ static void look(struct experiment *experiment, const struct experiment_function
 	uint64_t begun_ns = clock_thread_cpu_ns();
 
 	memset(experiment->by_cpu, 0, experiment->nr_cpus * sizeof(*experiment->by_cpu));
-	/* One whose holder is idle stays so without us. */
+	/* An idle holder stays so without us. */
 	pthread_mutex_lock(lock);
 	for (size_t i = 0; i < experiment->nr; i++) {
 		struct watched *thread = &experiment->threads[i];

@@ -63,7 +63,7 @@ static void note_reaped(struct holder *holder, const struct visit *visit)
 }
 
 /*
- * A thread whose CPU we are on cannot stop before we leave it. The longer it takes, the more rarely
+ * A thread cannot stop before we leave its CPU. The longer it takes, the more rarely
  * it is asked about.
  */
 static enum visit_outcome await_stop(struct holder *holder, struct visit *visit, bool spins)

@@ -126,7 +126,7 @@ static void print_notes(const struct whatif_facts *facts, const struct view *vie
 			   100.0 * (double)facts->nr_undecided / (double)facts->nr_sleeps);
 		print_line(sink, view, STYLE_DIM, &text);
 	}
-	if (nr_late(facts) > LATE_PART * (double)facts->nr_trials) {
+	if ((double)nr_late(facts) > LATE_PART * (double)facts->nr_trials) {
 		buf_printf(&text,
 			   "%zu of them have no result, as threads could not be held in time: is a "
 			   "CPU idle?",
