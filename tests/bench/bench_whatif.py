@@ -4,16 +4,16 @@
 import os
 
 import bench
-from two_speeds import KINDS, SPEEDS, TwoSpeeds, gains
+from two_speeds import KINDS, SPEEDS, Compressor, TwoSpeeds, gains
 
 SECONDS = int(os.environ.get("BENCH_SECONDS", "40"))
 BEFORE = os.environ.get("BENCH_BEFORE", "").split()  # such as nice, for the programs
-WANTED = os.environ.get("BENCH_KINDS", "").split() or KINDS
+WANTED = os.environ.get("BENCH_KINDS", "").split() or (*KINDS, "pigz")
 
 
 def show(kind):
     """The hot function of one kind of program, and the other one, which has no faster version."""
-    speeds = TwoSpeeds(kind, BEFORE)
+    speeds = Compressor(BEFORE) if kind == "pigz" else TwoSpeeds(kind, BEFORE)
     truth = speeds.truth(2)
     told, rows = speeds.predicted(SECONDS)
     for name, row in rows.items():

@@ -126,6 +126,12 @@ def system_calls(pid):
     return names
 
 
+def written_bytes(pid):
+    """Bytes that a process has written so far, whatever to: proc_pid_io(5)."""
+    with open(f"/proc/{pid}/io", encoding="ascii") as file:
+        return int(dict(line.split(": ") for line in file)["wchar"])
+
+
 def pending(pid):
     """The signals that wait for a process, as the mask of /proc."""
     return int(status(pid)["ShdPnd"], 16)

@@ -147,22 +147,42 @@ static void takes(void)
 }
 
 /* With two of them the lock is the limit. */
-static void locks(void)
+static void locks_for(double us)
 {
-	cold(150);
+	cold(us / 2);
 	pthread_mutex_lock(&lock);
-	hot(300);
+	hot(us);
 	pthread_mutex_unlock(&lock);
 	finish_item();
 }
 
-static void spins(void)
+static void spins_for(double us)
 {
-	cold(150);
+	cold(us / 2);
 	pthread_spin_lock(&spin);
-	hot(300);
+	hot(us);
 	pthread_spin_unlock(&spin);
 	finish_item();
+}
+
+static void locks(void)
+{
+	locks_for(3000);
+}
+
+static void locks_shortly(void)
+{
+	locks_for(300);
+}
+
+static void spins(void)
+{
+	spins_for(3000);
+}
+
+static void spins_shortly(void)
+{
+	spins_for(300);
 }
 
 static void straggles(void)
@@ -208,9 +228,11 @@ static const struct kind {
 	{"single", {single}},
 	{"pipeline", {makes, takes}},
 	{"convoy", {locks, locks}},
+	{"short_convoy", {locks_shortly, locks_shortly}},
 	{"join", {straggles, is_early}},
 	{"server", {requests, serves, serves}},
 	{"spin", {spins, spins}},
+	{"short_spin", {spins_shortly, spins_shortly}},
 	{"memory", {chases, is_early}},
 };
 
