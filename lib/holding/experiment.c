@@ -4,7 +4,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/minmax.h"
+#include "holding/awaited.h"
 #include "holding/holder.h"
 #include "overhead/calibration.h"
 #include "overhead/urgency.h"
@@ -61,6 +61,7 @@ struct found_on_cpu {
 struct experiment {
 	struct experiment_options options;
 	struct holding holding;
+	struct awaited awaited;
 	struct watched *threads; /* owned */
 	size_t nr, cap;
 	struct whatif_account **accounts; /* owned: room for those of all threads */
@@ -160,16 +161,15 @@ static void guard_transfer(struct watched *thread, const struct proc_syscall *ca
 static bool is_woken_inside(struct experiment *experiment, struct watched *thread)
 {
 	struct proc_syscall call;
+	enum awaited_from from;
 
 	experiment->counts.nr_sleeps++;
 	if (!tracee_syscall(&thread->holder->tracee, &call) || call.kind != PROC_SYSCALL_INSIDE)
 		return true; /* it is about to run */
 	guard_transfer(thread, &call, true);
-	if (call.nr == SYS_futex || call.nr == SYS_wait4 || call.nr == SYS_waitid)
-		return true;
-	if (call.nr != SYS_nanosleep && call.nr != SYS_clock_nanosleep)
-		experiment->counts.nr_undecided++;
-	return false;
+	from = awaited_from(&experiment->awaited, &call);
+	experiment->counts.nr_undecided += from == AWAITED_UNKNOWN;
+	return from == AWAITED_INSIDE;
 }
 
 /* Note what it has done since the last look; its clocks are exact, as it is on no CPU. */
@@ -555,6 +555,7 @@ struct experiment *experiment_new(const struct experiment_options *options, stru
 	struct experiment *experiment = xcalloc(1, sizeof(*experiment));
 
 	experiment->options = *options;
+	experiment->awaited.pid = options->pid;
 	experiment->nr_cpus = (size_t)max_u64((uint64_t)sysconf(_SC_NPROCESSORS_CONF), 1);
 	experiment->by_cpu = xcalloc(experiment->nr_cpus, sizeof(*experiment->by_cpu));
 	experiment->random = clock_monotonic_ns() | 1;
@@ -589,6 +590,7 @@ void experiment_free(struct experiment *experiment)
 	while (experiment->nr)
 		forget_thread(experiment, experiment->nr - 1);
 	holding_release(&experiment->holding);
+	awaited_release(&experiment->awaited);
 	free(experiment->threads);
 	free(experiment->accounts);
 	free(experiment->by_cpu);

@@ -12,8 +12,8 @@ import procfs
 from profc import profc
 from targets import Running, build, need, run
 
-KINDS = ("single", "pipeline", "convoy", "join", "server", "spin", "memory", "short_convoy",
-         "short_spin")
+KINDS = ("single", "pipeline", "convoy", "join", "server", "spin", "memory", "pipe",
+         "short_convoy", "short_spin")
 SPEEDS = (25, 50)
 
 

@@ -146,6 +146,28 @@ static void takes(void)
 	finish_item();
 }
 
+/* A pipeline by a pipe, whose room is never used up. */
+static int ends[2];
+
+static void sends(void)
+{
+	const char item = 'x';
+
+	hot(2000);
+	if (write(ends[1], &item, 1) < 0)
+		exit(1);
+}
+
+static void receives(void)
+{
+	char item;
+
+	if (read(ends[0], &item, 1) < 1)
+		exit(1);
+	cold(1000);
+	finish_item();
+}
+
 /* With two of them the lock is the limit. */
 static void locks_for(double us)
 {
@@ -227,6 +249,7 @@ static const struct kind {
 } kinds[] = {
 	{"single", {single}},
 	{"pipeline", {makes, takes}},
+	{"pipe", {sends, receives}},
 	{"convoy", {locks, locks}},
 	{"short_convoy", {locks_shortly, locks_shortly}},
 	{"join", {straggles, is_early}},
@@ -280,6 +303,8 @@ int main(int argc, char **argv)
 	steps_per_us = strtod(argv[3], NULL) / 1000;
 	if (!strcmp(kind->name, "memory"))
 		make_chain();
+	if (pipe(ends) < 0)
+		return 1;
 	pthread_spin_init(&spin, 0);
 	pthread_barrier_init(&barrier, NULL, 2);
 	for (size_t i = 0; i < 3 && kind->threads[i]; i++)
