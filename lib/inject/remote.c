@@ -26,7 +26,6 @@
 #include "base/err.h"
 #include "base/minmax.h"
 #include "inject/access.h"
-#include "inject/call_filters.h"
 #include "inject/letting_go.h"
 #include "inject/machine.h"
 #include "inject/remote_machine.h"
@@ -36,6 +35,7 @@
 #include "proc/range.h"
 #include "proc/read.h"
 #include "proc/target_memory.h"
+#include "tracee/call_filters.h"
 #include "tracee/machine.h"
 #include "tracee/permission.h"
 #include "tracee/visit.h"
@@ -403,7 +403,7 @@ static bool filters_allow(const struct remote *remote, long nr, const uint64_t *
 			  uint64_t returns_to)
 {
 	struct seccomp_data call = {
-		.nr = (int)nr, .arch = remote_audit_arch, .instruction_pointer = returns_to};
+		.nr = (int)nr, .arch = MACHINE_AUDIT_ARCH, .instruction_pointer = returns_to};
 
 	for (unsigned int i = 0; i < 6; i++)
 		call.args[i] = args[i];

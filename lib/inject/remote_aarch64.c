@@ -5,7 +5,6 @@
 #if defined(__aarch64__)
 
 #include <elf.h>
-#include <linux/audit.h>
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +74,6 @@ _Static_assert(offsetof(struct frame, fault_address) == 128 + 176, "as struct uc
 _Static_assert(offsetof(struct frame, fpsimd) == 128 + 176 + 288, "as struct sigcontext");
 _Static_assert(sizeof(struct kernel_fpsimd) == 528, "as struct fpsimd_context");
 
-const uint32_t remote_audit_arch = AUDIT_ARCH_AARCH64;
 const uint64_t remote_call_bytes = sizeof(uint32_t);
 const bool remote_restores_in_vdso = true;
 

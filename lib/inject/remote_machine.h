@@ -11,8 +11,7 @@
 
 struct proc_syscall;
 
-/* AUDIT_ARCH_ of calls, and the bytes of the instruction that makes one. */
-extern const uint32_t remote_audit_arch;
+/* The bytes of the instruction that makes a call. */
 extern const uint64_t remote_call_bytes;
 /*
  * Is the code that returns through a frame the kernel's own (vDSO), which no process unloads? Else

@@ -6,7 +6,6 @@
 
 #include <cpuid.h>
 #include <elf.h>
-#include <linux/audit.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
@@ -72,7 +71,6 @@ struct frame {
 	char text[REMOTE_TEXT_BYTES];
 };
 
-const uint32_t remote_audit_arch = AUDIT_ARCH_X86_64;
 const uint64_t remote_call_bytes = 2;
 const bool remote_restores_in_vdso = false;
 

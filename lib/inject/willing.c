@@ -2,7 +2,6 @@
 /* May probes be put into a process? */
 #include "inject/willing.h"
 
-#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,7 +14,7 @@
 #include "base/scan.h"
 #include "proc/program.h"
 #include "proc/read.h"
-#include "proc/task.h"
+#include "tracee/call_filters.h"
 
 struct restrictions {
 	uint64_t seccomp, nr_filters;
@@ -84,13 +83,11 @@ static bool own_filters_allow(void)
 void own_filters_read(struct own_filters *own)
 {
 	struct restrictions ours = {.seccomp = 0};
-	struct proc_status status;
 
 	read_restrictions(getpid(), getpid(), &ours);
 	*own = (struct own_filters){.seccomp = ours.seccomp, .nr = ours.nr_filters};
 	own->are_harmless = !own->seccomp || own_filters_allow();
-	own->shows_others = !ours.seccomp && proc_read_status(getpid(), &status) &&
-			    status.effective_capabilities >> CAP_SYS_ADMIN & 1;
+	own->shows_others = call_filters_are_shown();
 }
 
 static bool has_others(const struct restrictions *its, const struct own_filters *own)

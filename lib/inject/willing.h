@@ -12,7 +12,7 @@ struct err;
 struct own_filters {
 	uint64_t seccomp, nr; /* mode, 0: none; their number */
 	bool are_harmless;    /* a child of ours could make the calls */
-	bool shows_others;    /* the kernel shows us filters of others (inject/call_filters.h) */
+	bool shows_others;    /* the kernel shows us filters of others (tracee/call_filters.h) */
 };
 
 /* Once is enough: profc installs none. */
@@ -30,7 +30,8 @@ int willing_to_be_probed(pid_t pid, const struct own_filters *own, struct err *e
 enum willing {
 	WILLING_NO,
 	WILLING_YES,	   /* it has no filter that we do not have */
-	WILLING_IF_ALLOWED /* it has: check each call, once it has stopped (call_filters.h) */
+	WILLING_IF_ALLOWED /* it has: check each call, once it has stopped (tracee/call_filters.h)
+			    */
 };
 
 /*

@@ -2,6 +2,7 @@
 #ifndef PROFC_TRACEE_MACHINE_H
 #define PROFC_TRACEE_MACHINE_H
 
+#include <linux/audit.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -16,11 +17,14 @@ struct tracee;
  * else in this room names a register.
  */
 
-/* Bytes below the stack pointer that a leaf function may use. */
+/* Bytes below the stack pointer that a leaf function may use; the processor, for filters of calls.
+ */
 #if defined(__x86_64__)
 #define MACHINE_RED_ZONE_BYTES 128 /* psABI 3.2.2 */
+#define MACHINE_AUDIT_ARCH     AUDIT_ARCH_X86_64
 #elif defined(__aarch64__)
 #define MACHINE_RED_ZONE_BYTES 0 /* AAPCS64 has none */
+#define MACHINE_AUDIT_ARCH     AUDIT_ARCH_AARCH64
 #else
 #error "profc has no ptrace support for this machine"
 #endif

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Computes whether the filters of a thread allow a system call. */
-#include "inject/call_filters.h"
+#include "tracee/call_filters.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
+#include "proc/read.h"
+#include "proc/task.h"
 
 #define GET_FILTER  0x420c /* PTRACE_SECCOMP_GET_FILTER, <linux/ptrace.h> */
 #define FILTERS_MAX 64	   /* of one thread; systemd gives a service about ten */
@@ -183,6 +187,14 @@ unsigned int call_filter_run(const struct sock_filter *program, size_t nr,
 }
 
 /* --- those of a thread --- */
+
+bool call_filters_are_shown(void)
+{
+	struct proc_status status;
+
+	return proc_read_status(getpid(), &status) && !status.seccomp &&
+	       status.effective_capabilities >> CAP_SYS_ADMIN & 1;
+}
 
 /* Returns the number of instructions; 0 after the last filter; negative on failure. Filter 0 is the
  * newest. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef PROFC_INJECT_CALL_FILTERS_H
-#define PROFC_INJECT_CALL_FILTERS_H
+#ifndef PROFC_TRACEE_CALL_FILTERS_H
+#define PROFC_TRACEE_CALL_FILTERS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,9 +18,14 @@ struct sock_filter;
 struct call_filters;
 
 /*
+ * Does the kernel show us filters of others? To CAP_SYS_ADMIN, if the caller has no filter itself
+ * (ptrace(2), PTRACE_SECCOMP_GET_FILTER); not to that of a user namespace, which is not asked here.
+ */
+bool call_filters_are_shown(void);
+
+/*
  * The filters of a thread that the calling thread traces and has stopped; the caller frees them.
- * NULL: the kernel does not show them. It does to CAP_SYS_ADMIN, if the caller has no filter itself
- * (ptrace(2), PTRACE_SECCOMP_GET_FILTER). A stopped thread can get more only by another thread's
+ * NULL: the kernel does not show them. A stopped thread can get more only by another thread's
  * SECCOMP_FILTER_FLAG_TSYNC.
  */
 struct call_filters *call_filters_read(pid_t tid);
