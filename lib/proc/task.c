@@ -2,6 +2,7 @@
 /* Parsers for the files of a thread: schedstat, sched, stat, syscall and status. */
 #include "proc/task.h"
 
+#include <linux/seccomp.h>
 #include <string.h>
 
 #include "base/index_set.h"
@@ -305,6 +306,9 @@ bool proc_status_parse(const char *text, size_t nr_bytes, struct proc_status *st
 	found.permitted_capabilities = status_hex(text, nr_bytes, "CapPrm");
 	found.effective_capabilities = status_hex(text, nr_bytes, "CapEff");
 	found.seccomp = (uint32_t)status_decimal(text, nr_bytes, "Seccomp");
+	found.nr_filters = (uint32_t)status_decimal(text, nr_bytes, "Seccomp_filters");
+	if (found.seccomp == SECCOMP_MODE_FILTER && !found.nr_filters)
+		found.nr_filters = 1;
 	found.nr_yielded = status_decimal(text, nr_bytes, "voluntary_ctxt_switches");
 	found.nr_preempted = status_decimal(text, nr_bytes, "nonvoluntary_ctxt_switches");
 	found.no_new_privileges = status_decimal(text, nr_bytes, "NoNewPrivs") == 1;

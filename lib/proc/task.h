@@ -108,6 +108,7 @@ struct proc_status {
 	uint64_t pending_thread, pending_process, blocked, ignored, caught; /* signal sets */
 	uint64_t permitted_capabilities, effective_capabilities;
 	uint32_t seccomp;      /* 0 off, 1 strict, 2 filter */
+	uint32_t nr_filters;   /* of system calls; 1 before Linux 5.9, which does not say */
 	uint64_t nr_yielded;   /* voluntary context switches */
 	uint64_t nr_preempted; /* involuntary ones */
 	bool no_new_privileges;

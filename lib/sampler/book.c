@@ -215,7 +215,7 @@ static void thread_born(void *context, struct roster_thread *roster, bool is_new
 	atomic_init(&thread->hints->max_stack_bytes, FIRST_STACK_BYTES);
 	thread->due.of = thread;
 	roster->owner = thread;
-	guard_new_thread(thread, sampler->session->sees_kernel_stacks);
+	guard_new_thread(thread, sampler->session->rights.sees_kernel_stacks);
 	advances_begin_thread(&sampler->advances, thread, is_new, now.cpu_ns);
 	thread->clocks = base_of(thread, is_new, &now);
 	thread->split.rests = !sampler->session->counting;

@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Finds the threads that make long transfers, which a stop would cut short. */
+/*
+ * Finds the threads that make long transfers, which a stop would cut short, and the processes that
+ * may be killed for a stop of their leader.
+ */
 #include "sampler/guard_priv.h"
+
+#include "base/clock.h"
+#include "proc/read.h"
+#include "sampler/dues_priv.h"
 #include "sampler/records.h"
+#include "syscall/traits.h"
 #include "tracee/transfer.h"
+#include "tracee/visit.h"
 
 /* A thread that makes a long transfer makes more: it counts as such for so many visits. */
 #define GUARDED_VISITS 256
@@ -12,7 +21,7 @@
 
 void guard_new_thread(struct sampled_thread *thread, bool sees_stacks)
 {
-	if (thread->process->makes_transfers && sees_stacks)
+	if (thread->process->guard.makes_transfers && sees_stacks)
 		thread->habits.nr_guarded = NEW_GUARDED_VISITS;
 }
 
@@ -20,8 +29,8 @@ void guard_transfer(struct sampled_thread *thread, bool sees_stacks)
 {
 	struct sampled_process *process = thread->process;
 
-	if (!process->makes_transfers) {
-		process->makes_transfers = true;
+	if (!process->guard.makes_transfers) {
+		process->guard.makes_transfers = true;
 		for (struct roster_thread *other = process->roster->threads; other;
 		     other = other->next)
 			guard_new_thread(other->owner, sees_stacks);
@@ -43,4 +52,94 @@ bool guard_call(struct sampled_thread *thread, const struct proc_syscall *syscal
 	else if (habits->nr_guarded)
 		habits->nr_guarded--;
 	return is_transfer;
+}
+
+/*
+ * Programs install filters when they begin, and threads have those of the thread that made them. To
+ * read a status takes three microseconds.
+ */
+#define FILTERS_AGAIN_NS (250 * NS_PER_MS)
+#define FILTERED_THREADS 7 /* the youngest, beside the leader */
+
+static bool is_leader(const struct sampled_thread *thread)
+{
+	return thread->roster->tracee.tid == thread->roster->tracee.tgid;
+}
+
+bool guard_wants_filters(const struct sampled_thread *thread)
+{
+	const struct stop_guard *guard = &thread->process->guard;
+
+	return guard->nr_known < guard->nr_filters && !is_leader(thread);
+}
+
+static uint32_t nr_filters_of(pid_t tid)
+{
+	struct proc_status status;
+
+	return proc_read_status(tid, &status) ? status.nr_filters : 0;
+}
+
+static void count_filters(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns)
+{
+	struct stop_guard *guard = &process->guard;
+	struct roster_thread *thread = process->roster->threads;
+
+	guard->filters_again_ns = now_ns + FILTERS_AGAIN_NS;
+	guard->nr_filters = nr_filters_of(process->roster->pid);
+	for (size_t i = 0; thread && i < FILTERED_THREADS; i++, thread = thread->next) {
+		uint32_t nr = nr_filters_of(thread->tracee.tid);
+
+		if (nr > guard->nr_filters)
+			guard->nr_filters = nr;
+	}
+	if (guard->nr_known >= guard->nr_filters)
+		return;
+	for (thread = process->roster->threads; thread; thread = thread->next)
+		due_at_once(sampler, thread->owner, now_ns);
+}
+
+/* May a thread wait in such a call, now or soon? */
+static bool may_be_continued(const struct sampled_thread *thread)
+{
+	const struct seen_sleep *sleep = &thread->sleep;
+
+	return !sleep->is_known || !sleep->is_asleep || syscall_is_continued(sleep->syscall_nr);
+}
+
+static bool others_may_be_continued(const struct sampled_thread *leader)
+{
+	const struct roster_thread *thread = leader->process->roster->threads;
+
+	for (; thread; thread = thread->next) {
+		if (thread->owner != leader && may_be_continued(thread->owner))
+			return true;
+	}
+	return false;
+}
+
+bool guard_leader(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns)
+{
+	struct sampled_process *process = thread->process;
+	struct stop_guard *guard = &process->guard;
+
+	if (!is_leader(thread) || process->roster->nr_threads < 2)
+		return false;
+	if (now_ns >= guard->filters_again_ns)
+		count_filters(sampler, process, now_ns);
+	return guard->forbids_restart ||
+	       (guard->nr_known < guard->nr_filters && others_may_be_continued(thread));
+}
+
+void guard_read_filters(struct sampled_process *process, const struct visit *visit)
+{
+	struct stop_guard *guard = &process->guard;
+
+	/* Nor will it ever show them. */
+	if (visit->filters == VISIT_FILTERS_HIDDEN)
+		guard->nr_known = UINT32_MAX;
+	if (visit->filters == VISIT_FILTERS_FORBID)
+		guard->forbids_restart = true;
+	if (visit->nr_filters > guard->nr_known)
+		guard->nr_known = visit->nr_filters;
 }

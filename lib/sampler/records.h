@@ -62,6 +62,15 @@ struct meetings {
 	bool was_read_last; /* of a process: as its last thread ended, that one's clock was read */
 };
 
+/* Which stops of its threads would harm a process. See guard_priv.h. */
+struct stop_guard {
+	bool makes_transfers;	   /* one of its threads was seen in a long one */
+	bool forbids_restart;	   /* filters do, for restart_syscall(2) */
+	uint32_t nr_filters;	   /* of system calls, that one of its threads has; */
+	uint64_t filters_again_ns; /* they are counted again then */
+	uint32_t nr_known;	   /* so many of one thread were read */
+};
+
 /* A process between two execs. */
 struct sampled_process {
 	uint32_t serial;
@@ -85,7 +94,7 @@ struct sampled_process {
 	struct process_advances *advances; /* owned; NULL: no counter was requested */
 	struct process_hints *hints;	   /* shared with those of its threads */
 	bool is_forked;			   /* born in its parent's program */
-	bool makes_transfers;		   /* one of its threads was seen in a long one */
+	struct stop_guard guard;
 	bool dumps_core; /* the kernel writes its core, or has: no thread returns to its code */
 	bool is_refused; /* may not be traced: its threads are only peeked at, */
 	uint64_t refused_until_ns; /* until then */
@@ -131,7 +140,8 @@ struct visit_cost {
 	bool is_alone;	      /* no other thread of ours was found running on its CPU, */
 	bool was_asked;	      /* so the lot was drawn before the look at it: */
 	bool is_drawn;	      /* is it to be visited in this tick? */
-	bool is_exiting;      /* it costs no visit: its place is known, do_exit() of the kernel */
+	bool is_exiting;      /* it costs no visit: its place is known, do_exit() of the kernel, */
+	bool is_spared;	      /* or no stack of it may be taken: see guard_leader() */
 	uint8_t nr_unseen;    /* ticks in a row without a look at it, this one the last */
 	size_t lacking_bytes; /* the room for which its last stack was dropped; 0: none was */
 };

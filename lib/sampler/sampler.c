@@ -24,6 +24,7 @@
 #include "sampler/visitor_pool_priv.h"
 #include "sampler/visitor_priv.h"
 #include "store/store.h"
+#include "tracee/call_filters.h"
 #include "tracee/launch.h"
 #include "tracee/permission.h"
 
@@ -41,8 +42,9 @@ static struct session *new_session(void)
 {
 	struct session *session = xcalloc(1, sizeof(*session));
 
-	session->sees_kernel_stacks = tracee_may_see_kernel_stacks();
-	session->traces_all = may_trace_all() && !is_confined();
+	session->rights.sees_kernel_stacks = tracee_may_see_kernel_stacks();
+	session->rights.traces_all = may_trace_all() && !is_confined();
+	session->rights.reads_filters = call_filters_are_shown();
 	session->events.done_fd = eventfd(0, EFD_CLOEXEC);
 	session->events.core_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sem_init(&session->requests, 0, 0);

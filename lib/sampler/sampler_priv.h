@@ -101,6 +101,11 @@ struct session_progress {
 	_Atomic bool lacks_budget;
 };
 
+/* CAP_SYS_ADMIN; CAP_SYS_PTRACE, not confined; of system calls, of others. */
+struct session_rights {
+	bool sees_kernel_stacks, traces_all, reads_filters;
+};
+
 /* Start and end of a recording, and requests of other threads. */
 struct session {
 	uint64_t start_ns; /* time 0 of the profile: the command, or the sampling, begins */
@@ -117,9 +122,9 @@ struct session {
 	size_t nr_cpus;
 	size_t nr_descendants; /* see sampler_nr_descendants() */
 	int top_priority;      /* the highest real-time priority of the sampled threads */
-	bool sees_kernel_stacks, traces_all; /* CAP_SYS_ADMIN; CAP_SYS_PTRACE, not confined */
-	uint64_t ended_cpu_ns;		     /* of ended processes, our own included */
-	struct proc_cpu_split ended_split;   /* likewise, as far as it was known */
+	struct session_rights rights;
+	uint64_t ended_cpu_ns;		   /* of ended processes, our own included */
+	struct proc_cpu_split ended_split; /* likewise, as far as it was known */
 	struct other_programs *others; /* owned; used by the collector's thread; NULL: unwanted */
 	_Atomic bool stop_asked, paused,
 		ends_search; /* ends_search: of memory, if one is under way */

@@ -145,14 +145,22 @@ static bool needs_visit_asleep(const struct sampled_thread *thread, const struct
 		return false;
 	if (stat->state == 'T' || syscall->kind != PROC_SYSCALL_INSIDE)
 		return stat->state == 'T';
-	return needs_registers(thread) && syscall_restarts_unseen(syscall->nr, syscall->args);
+	return (needs_registers(thread) || guard_wants_filters(thread)) &&
+	       syscall_restarts_unseen(syscall->nr, syscall->args);
+}
+
+static bool spares_leader(struct sampler *sampler, struct sampled_thread *thread)
+{
+	return sampler->session->rights.reads_filters &&
+	       guard_leader(sampler, thread, sampler->tick.now_ns);
 }
 
 static void found_asleep(struct visitor *visitor, struct sampled_thread *thread,
 			 const struct proc_stat *stat, const struct proc_syscall *syscall)
 {
 	struct sampler *sampler = visitor->sampler;
-	bool is_transfer = guard_call(thread, syscall, true, sampler->session->sees_kernel_stacks);
+	bool is_transfer =
+		guard_call(thread, syscall, true, sampler->session->rights.sees_kernel_stacks);
 
 	atomic_store_explicit(&thread->hints->lacks_wanted, false, memory_order_relaxed);
 	sampler->counts.nr_peeks++;
@@ -161,7 +169,8 @@ static void found_asleep(struct visitor *visitor, struct sampled_thread *thread,
 	placement_saw(&sampler->placement, stat->cpu, false, false);
 	due_put(sampler, thread, false, sampler->tick.now_ns + 1);
 	waits_look(sampler, thread, visitor->snapshot, syscall);
-	if (!is_transfer && needs_visit_asleep(thread, stat, syscall)) {
+	if (!is_transfer && needs_visit_asleep(thread, stat, syscall) &&
+	    !spares_leader(sampler, thread)) {
 		visit_thread(visitor, thread, true);
 		return;
 	}
@@ -182,7 +191,7 @@ static bool is_spared(const struct sampler *sampler, struct sampled_thread *thre
 
 	if (!habits->nr_guarded)
 		return false;
-	if (sampler->session->sees_kernel_stacks) {
+	if (sampler->session->rights.sees_kernel_stacks) {
 		if (stat->cpu != sched_getcpu())
 			return true;
 		if (transfer_of_tracee(&thread->roster->tracee) != TRANSFER_STACK_AMID)
@@ -208,7 +217,7 @@ static bool may_execute_soon(const struct sampler *sampler, const struct sampled
 {
 	const struct sampled_process *process = thread->process;
 
-	return process->is_forked && !sampler->session->traces_all &&
+	return process->is_forked && !sampler->session->rights.traces_all &&
 	       thread->clocks.cpu_ns < EXECUTES_SOON_CPU_NS &&
 	       process_age_ns(process, sampler->tick.now_ns) < EXECUTES_SOON_NS;
 }
@@ -246,7 +255,9 @@ static void found_running(struct sampler *sampler, struct sampled_thread *thread
 		      thread->habits.makes_calls || thread->habits.nr_guarded);
 	put_active(sampler, thread);
 	thread->cost.is_exiting = stat->flags & PROC_FLAG_EXITING;
-	if (thread->cost.is_exiting || may_be_visited(sampler, thread, stat))
+	thread->cost.is_spared = !thread->cost.is_exiting && spares_leader(sampler, thread);
+	if (thread->cost.is_exiting || thread->cost.is_spared ||
+	    may_be_visited(sampler, thread, stat))
 		add_running(tick, thread);
 	else
 		thread->process->unseen_ns = tick->now_ns;
@@ -275,7 +286,7 @@ static void found_worker(struct visitor *visitor, struct sampled_thread *thread,
 
 	snapshot->regs.known = 0;
 	snapshot_drop_regions(snapshot);
-	snapshot->is_worker = true;
+	snapshot->no_registers = NO_REGISTERS_WORKER;
 	snapshot->cpu_ns = clocks->cpu_ns;
 	snapshot->runq_ns = clocks->runq_ns;
 	snapshot->pcount = clocks->pcount;
@@ -414,7 +425,14 @@ static bool lacks_registers(const struct sampled_thread *thread)
 	return thread->sleep.is_asleep && !thread->sleep.has_registers && needs_registers(thread);
 }
 
-/* Likewise that it needs memory beside the stack, which is known by now? */
+/* Are its filters to be read, as it waits in a call that they may forbid to continue? */
+static bool lacks_filters(const struct sampled_thread *thread)
+{
+	return thread->sleep.is_asleep && !thread->sleep.has_registers &&
+	       guard_wants_filters(thread) && syscall_is_continued(thread->sleep.syscall_nr);
+}
+
+/* Has the walk shown that it needs memory beside the stack, which is known by now? */
 static bool lacks_memory(const struct sampled_thread *thread)
 {
 	return thread->sleep.is_asleep &&
@@ -504,6 +522,7 @@ static void sample_thread(struct visitor *visitor, struct sampled_thread *thread
 	publish_slept_while_quiet(sampler, thread, &clocks);
 	book_note_clocks(thread, &clocks, now_ns);
 	if (thread->sleep.is_known && !lacks_registers(thread) && !lacks_memory(thread) &&
+	    !lacks_filters(thread) &&
 	    (clocks.pcount == thread->sleep.pcount || went_back_to_sleep(thread, clocks.pcount)))
 		still_the_same(sampler, thread, now_ns);
 	else if (!sleeps_on_unseen(sampler, thread, clocks.pcount))
@@ -586,19 +605,25 @@ static void choose_of_cpus(struct tick *tick)
 }
 
 /*
- * A thread that exits runs in the kernel alone. It has a sample with the same chance as others,
- * whose visits cost something.
+ * A thread that exits runs in the kernel alone, and of one that is spared no stack is known. It has
+ * a sample with the same chance as others, whose visits cost something.
  */
-static void sample_exit(struct visitor *visitor, struct sampled_thread *thread)
+static void sample_unstopped(struct visitor *visitor, struct sampled_thread *thread)
 {
 	static const char function[] = "do_exit";
 	struct snapshot *snapshot = visitor->snapshot;
 
 	snapshot_clear(snapshot);
-	snapshot_set_kernel_stack(snapshot, function, strlen(function));
+	if (thread->cost.is_exiting)
+		snapshot_set_kernel_stack(snapshot, function, strlen(function));
+	if (thread->cost.is_spared)
+		snapshot->no_registers = NO_REGISTERS_SPARED;
+	visitor->sampler->counts.nr_spared += thread->cost.is_spared;
 	snapshot->state = THREAD_STATE_RUNNING;
 	snapshot->tgid = thread->roster->tracee.tgid;
 	snapshot->tid = thread->roster->tracee.tid;
+	snapshot->first_sp = thread->roster->tracee.stacks.first_sp;
+	snapshot->thread_pointer = thread->roster->tracee.stacks.thread_pointer;
 	snapshot->time_ns = clock_monotonic_ns();
 	snapshot->cpu_ns = thread->clocks.cpu_ns;
 	snapshot->runq_ns = thread->clocks.runq_ns;
@@ -620,8 +645,8 @@ static void visit_chosen(struct visitor *visitor, struct sampled_thread *thread)
 		return; /* already counted */
 	if (can_relieve && governor_affords(governor, &cost->budget, thread->clocks.cpu_ns) &&
 	    (cost->was_asked ? cost->is_drawn : governor_draws(governor, &cost->budget))) {
-		if (cost->is_exiting)
-			sample_exit(visitor, thread);
+		if (cost->is_exiting || cost->is_spared)
+			sample_unstopped(visitor, thread);
 		else
 			visit_thread(visitor, thread, false);
 	} else {

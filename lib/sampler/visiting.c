@@ -115,6 +115,7 @@ static enum visit_outcome trace(struct visitor *visitor, struct tracee *tracee, 
 		return outcome;
 	visit->is_leaving = visitor->spin_ns != 0;
 	visit->is_over = &visitor->sampler->session->is_over;
+	visit->reads_filters = visitor->reads_filters;
 	visit_capture(visit, tracee, stack_bytes, visitor->snapshot);
 	if (visit->is_left)
 		return VISIT_PENDING;
@@ -334,7 +335,7 @@ static void stopped(struct visitor *visitor, struct sampled_thread *thread, bool
 		return;
 	if (!is_asleep)
 		guard_call(thread, &visitor->visit.syscall, false,
-			   sampler->session->sees_kernel_stacks);
+			   sampler->session->rights.sees_kernel_stacks);
 	book_note_clocks(thread, &clocks, thread->read_ns);
 	probing_correct(sampler, snapshot);
 	places_ask(sampler, thread, snapshot);
@@ -358,6 +359,7 @@ static void visited_thread(struct visitor *visitor, struct sampled_thread *threa
 		sampler->counts.nr_fixed_up += visitor->visit.was_fixed_up;
 		sampler->counts.nr_signals += visitor->visit.signal != 0;
 		thread->process->is_refused = false;
+		guard_read_filters(thread->process, &visitor->visit);
 		if (sampler->session->counting)
 			stopped(visitor, thread, is_asleep);
 		break;
@@ -432,6 +434,7 @@ void visit_thread(struct visitor *visitor, struct sampled_thread *thread, bool i
 						.ran_until_then = ran_until_reading(thread),
 						.is_displaced = is_on_our_cpu && !is_asleep,
 						.are_read_after = visitor->spin_ns && !is_asleep};
+	visitor->reads_filters = guard_wants_filters(thread);
 	visitor->needs_alarm = pool_needs_alarm(sampler, thread);
 	visitor->leads_until_ns = sampler->schedule.next_ns;
 	advances_before_visit(&sampler->advances, thread);

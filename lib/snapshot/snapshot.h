@@ -80,6 +80,12 @@ struct stack_region {
 #define SNAPSHOT_NO_SYSCALL  (-1)
 #define SNAPSHOT_PAGE_FAULT  (-2) /* in none; the kernel handles a fault of its own instruction */
 
+enum no_registers {
+	NO_REGISTERS_FOREIGN, /* a 32-bit program has others */
+	NO_REGISTERS_WORKER,  /* a thread of the kernel's for the process */
+	NO_REGISTERS_SPARED,  /* it runs, and was not stopped */
+};
+
 struct snapshot {
 	enum arch arch;
 	enum thread_state state;
@@ -88,12 +94,12 @@ struct snapshot {
 	uint64_t time_ns;	  /* CLOCK_MONOTONIC when the registers were taken */
 	uint64_t cpu_ns, runq_ns; /* the kernel's totals at that moment (schedstat) */
 	uint64_t pcount;	  /* times scheduled in (schedstat, third field) */
-	struct regs regs;	  /* none known for a 32-bit program, which has others */
+	struct regs regs;
 	/* at the start of the program, for its main thread; 0: not known */
 	uint64_t first_sp;
 	uint64_t thread_pointer; /* of the C library; 0: not known */
 	uint64_t data_pointer;	 /* code gets to thread-local variables from it; 0: not known */
-	bool is_worker;		 /* a thread of the kernel's for the process: no registers */
+	enum no_registers no_registers; /* if none are known: why */
 	bool is_withheld; /* the stack is in a file that a process or host serves: not read */
 	uint8_t *bytes;	  /* owned; all regions back to back */
 	size_t nr_bytes, cap_bytes;

@@ -14,6 +14,7 @@ enum trait {
 	RESTARTS_NULL = 8,	/* unseen if the pointer to the timeout is NULL, */
 	RESTARTS_NEGATIVE = 16, /* or if the int is negative */
 	OBEYS_FLAG = 32,	/* O_NONBLOCK of its first argument */
+	CONTINUED = 64,		/* by restart_syscall(2) */
 };
 
 struct row {
@@ -23,10 +24,10 @@ struct row {
 };
 
 static const struct row rows[] = {
-	{SYS_futex, WAITS | RESTARTS, 0},
-	{SYS_nanosleep, WAITS | RESTARTS, 0},
-	{SYS_clock_nanosleep, WAITS | RESTARTS, 0},
-	{SYS_restart_syscall, WAITS | RESTARTS, 0},
+	{SYS_futex, WAITS | RESTARTS | CONTINUED, 0},
+	{SYS_nanosleep, WAITS | RESTARTS | CONTINUED, 0},
+	{SYS_clock_nanosleep, WAITS | RESTARTS | CONTINUED, 0},
+	{SYS_restart_syscall, WAITS | RESTARTS | CONTINUED, 0},
 	{SYS_wait4, WAITS | RESTARTS, 0},
 	{SYS_waitid, WAITS | RESTARTS, 0},
 	{SYS_ppoll, WAITS | RESTARTS, 0},
@@ -69,7 +70,7 @@ static const struct row rows[] = {
 	{SYS_copy_file_range, TRANSFERS, 0},
 	{SYS_getrandom, WAITS | TRANSFERS, 0},
 #ifdef SYS_poll /* x86 has the old forms too */
-	{SYS_poll, WAITS | RESTARTS, 0},
+	{SYS_poll, WAITS | RESTARTS | CONTINUED, 0},
 	{SYS_select, WAITS | RESTARTS, 0},
 	{SYS_pause, WAITS | RESTARTS, 0},
 	{SYS_open, WAITS | RESTARTS, 0},
@@ -151,6 +152,11 @@ uint64_t syscall_written_bytes(int64_t nr, const uint64_t args[6])
 bool syscall_goes_on(int64_t nr)
 {
 	return nr == SYS_connect;
+}
+
+bool syscall_is_continued(int64_t nr)
+{
+	return has_trait(nr, CONTINUED);
 }
 
 bool syscall_reads(int64_t nr)

@@ -27,6 +27,11 @@ uint64_t syscall_written_bytes(int64_t nr, const uint64_t args[6]);
 
 /* Does it continue by itself after an interruption, so that calling it again is an error? */
 bool syscall_goes_on(int64_t nr);
+/*
+ * Does the kernel continue it by restart_syscall(2) where a signal without a handler has
+ * interrupted it, with a time-out at least?
+ */
+bool syscall_is_continued(int64_t nr);
 /* Does it read from the descriptor that is its first argument? */
 bool syscall_reads(int64_t nr);
 /*

@@ -4,9 +4,11 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -14,6 +16,7 @@
 #include "base/clock.h"
 #include "proc/read.h"
 #include "snapshot/snapshot.h"
+#include "tracee/call_filters.h"
 #include "tracee/machine.h"
 #include "tracee/tracee.h"
 #include "tracee/tracee_priv.h"
@@ -88,6 +91,25 @@ static bool is_filtered(pid_t tid)
 	struct proc_status status;
 
 	return proc_read_status(tid, &status) && status.seccomp;
+}
+
+static void read_filters(struct visit *visit)
+{
+	const struct seccomp_data call = {.nr = SYS_restart_syscall, .arch = MACHINE_AUDIT_ARCH};
+	struct call_filters *filters;
+	struct proc_status status;
+
+	if (!proc_read_status(visit->stopped_tid, &status) || !status.nr_filters)
+		return;
+	filters = call_filters_read(visit->stopped_tid);
+	visit->nr_filters = status.nr_filters;
+	if (!filters)
+		visit->filters = VISIT_FILTERS_HIDDEN;
+	else if (call_filters_allow(filters, &call))
+		visit->filters = VISIT_FILTERS_ALLOW;
+	else
+		visit->filters = VISIT_FILTERS_FORBID;
+	call_filters_free(filters);
 }
 
 bool visit_fix_up(pid_t tid, struct user_regs_struct *regs, bool is_group_stop)
@@ -198,6 +220,8 @@ void visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_
 			snapshot->syscall_nr = SNAPSHOT_PAGE_FAULT;
 		tracee_copy_stacks(tracee, max_stack_bytes, snapshot);
 		tracee_copy_wanted(tracee, snapshot);
+		if (visit->reads_filters)
+			read_filters(visit);
 		fix_up_call(visit, &regs);
 	}
 }

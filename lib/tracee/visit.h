@@ -13,6 +13,14 @@
 struct snapshot;
 struct tracee;
 
+/* What the filters of system calls (seccomp) of a thread say to restart_syscall(2). */
+enum visit_filters {
+	VISIT_FILTERS_UNREAD, /* or it has none */
+	VISIT_FILTERS_HIDDEN, /* the kernel does not show them to us (call_filters.h) */
+	VISIT_FILTERS_ALLOW,
+	VISIT_FILTERS_FORBID,
+};
+
 /*
  * A thread is traced for the microseconds of a visit only: seize, interrupt, wait, capture, fix up,
  * detach. A visitor is the thread of ours that does it, as a tracer is a thread (ptrace(2)).
@@ -33,6 +41,9 @@ struct visit {
 	bool was_fixed_up;	     /* its system call was made to restart */
 	/* Set by the caller: its stop was seen from another CPU, and it may still be on its own. */
 	bool is_leaving;
+	bool reads_filters; /* set by the caller: read these at its stop */
+	enum visit_filters filters;
+	uint32_t nr_filters; /* if it has any: so many */
 	/*
 	 * Borrowed; NULL: never. Once it is set and a signal handler of ours has run, a thread that
 	 * was let go on to its call is not waited for: then it still runs (is_left), visit_end()

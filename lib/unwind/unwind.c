@@ -186,14 +186,19 @@ static void check_walk(struct unwinder *unwinder, const struct walk *walk)
 
 /*
  * No stack: the registers of a 32-bit program differ, and are not copied; io_uring's threads have
- * none.
+ * none, and those of a thread that was not stopped are not known.
  */
-static void walk_foreign(struct walk *walk)
+static void walk_unknown(struct walk *walk)
 {
+	static const enum stack_end ends[] = {
+		[NO_REGISTERS_FOREIGN] = STACK_END_FOREIGN,
+		[NO_REGISTERS_WORKER] = STACK_END_WORKER,
+		[NO_REGISTERS_SPARED] = STACK_END_NOT_TAKEN,
+	};
 	const struct unwind_frame leaf = walk_frame(walk, 0, 0, true, UNWIND_RULE_NONE);
 
 	walk_push(walk, &leaf);
-	walk_end(walk, walk->snapshot->is_worker ? STACK_END_WORKER : STACK_END_FOREIGN, 0);
+	walk_end(walk, ends[walk->snapshot->no_registers], 0);
 }
 
 bool unwinder_step(const struct unwinder *unwinder, const struct space *space,
@@ -212,7 +217,7 @@ bool unwinder_step(const struct unwinder *unwinder, const struct space *space,
 static void walk_by_kind(struct unwinder *unwinder, struct walk *walk)
 {
 	if (!walk->snapshot->regs.known) {
-		walk_foreign(walk);
+		walk_unknown(walk);
 	} else if (unwinder->kind == UNWINDER_LIBUNWIND) {
 		libunwind_walk(unwinder->libunwind, walk);
 		unwinder->stats.nr_libunwind_walks++;

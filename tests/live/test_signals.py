@@ -380,7 +380,7 @@ class Seccomp(LiveCase):
 
     def crowd(self, *arguments):
         self.need_filters()
-        recording = record(
+        self.recording = recording = record(
             self.directory, [build("seccomp_crowd"), "4000", *arguments], *FAST
         )
         self.assertEqual(recording.status, 0)
@@ -393,6 +393,28 @@ class Seccomp(LiveCase):
         """Begun anew by each, they never did."""
         said = self.crowd("signals")
         self.assertEqual(said["failed"], 0, said)
+
+    def test_signals_while_the_main_thread_runs_wake_no_other(self):
+        """While it is traced, the kernel would wake one of those that wait."""
+        said = self.crowd("busy")
+        self.assertEqual(said["failed"], 0, said)
+        # It is not stopped, and its time is known all the same.
+        rows = {row["function"]: row for row in self.recording.rows()}
+        self.assertGreater(rows["[unknown]"]["self_pct"], 80)
+        self.assertIn("no stack taken", self.recording.info())
+
+    def test_signals_wake_no_other_when_attached(self):
+        self.need_filters()
+        with Running([build("seccomp_crowd"), "4000", "busy"]) as target:
+            target.wait_ready()
+            attach(self.directory, target.pid, *FAST, "-d", "2")
+            (said,) = target.finish()
+        self.assertEqual(said["failed"], 0, said)
+
+    def test_a_main_thread_is_sampled_whose_filter_harms_none(self):
+        self.need_filters()
+        recording = record(self.directory, [build("seccomp_crowd"), "2000", "allowed"], *FAST)
+        self.assertGreater(recording.function("run_for")["total_pct"], 80)
 
     def test_answers_of_others_stay(self):
         """SECCOMP_RET_TRACE, which is not meant for us, and SECCOMP_RET_USER_NOTIF."""

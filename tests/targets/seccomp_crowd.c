@@ -4,8 +4,9 @@
  * by restart_syscall, and, each seventh time, in one that asks for signals with a mask of its own,
  * under a filter that kills who makes that call, beside threads that start children. SIGCHLD is
  * left as it is. MODE "watched": the children are waited for by their pidfds. "signals": instead of
- * them, one child sends a signal each millisecond that nobody cares for. Prints {"waits",
- * "children", "failed", "early"}: waits that failed, and those that ended too early.
+ * them, one child sends a signal each millisecond that nobody cares for; "busy": and the main
+ * thread runs all the time. "allowed": likewise, under a filter that kills for another call. Prints
+ * {"waits", "children", "failed", "early"}: waits that failed, and those that ended too early.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -32,11 +33,11 @@
 static atomic_ulong waits, children, failed, early;
 static atomic_bool ends;
 
-static int install_filter(void)
+static int install_filter(bool allowed)
 {
 	struct sock_filter rules[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_restart_syscall, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, allowed ? SYS_sync : SYS_restart_syscall, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
@@ -130,6 +131,14 @@ static pid_t send_signals(void)
 	return pid;
 }
 
+static void run_for(uint64_t length_ms)
+{
+	uint64_t end_ns = monotonic_ns() + length_ms * MS;
+
+	while (monotonic_ns() < end_ns)
+		;
+}
+
 static void say(void)
 {
 	printf("{\"waits\": %lu, \"children\": %lu, \"failed\": %lu, \"early\": %lu}\n",
@@ -141,7 +150,9 @@ int main(int argc, char **argv)
 {
 	static bool (*waits_in[])(void) = {in_nanosleep, in_poll, in_futex};
 	bool watched = argc > 2 && strcmp(argv[2], "watched") == 0;
-	bool signals = argc > 2 && strcmp(argv[2], "signals") == 0;
+	bool allowed = argc > 2 && strcmp(argv[2], "allowed") == 0;
+	bool busy = allowed || (argc > 2 && strcmp(argv[2], "busy") == 0);
+	bool signals = busy || (argc > 2 && strcmp(argv[2], "signals") == 0);
 	uint64_t length_ms = number_argument(argc, argv, 1, 2000);
 	uint64_t nr_waiting = number_argument(argc, argv, 3, 6);
 	pthread_t threads[THREADS_MAX + 2];
@@ -149,7 +160,7 @@ int main(int argc, char **argv)
 	pid_t sender;
 
 	say_ready();
-	if (install_filter())
+	if (install_filter(allowed))
 		return 2;
 	for (size_t i = 0; i < nr_waiting && i < THREADS_MAX; i++)
 		nr += pthread_create(&threads[nr], NULL, wait_on, &waits_in[i % 3]) == 0;
@@ -157,7 +168,10 @@ int main(int argc, char **argv)
 		nr += pthread_create(&threads[nr], NULL, fork_on, &watched) == 0;
 	/* Not before: where threads are made all signals are blocked, and so not dropped. */
 	sender = signals ? send_signals() : 0;
-	poll(NULL, 0, (int)length_ms);
+	if (busy)
+		run_for(length_ms);
+	else
+		poll(NULL, 0, (int)length_ms);
 	if (sender)
 		kill(sender, SIGKILL);
 	atomic_store(&ends, true);

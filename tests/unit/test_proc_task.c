@@ -188,6 +188,7 @@ TEST(proc_status, reads_ids_and_signal_sets)
 				   "SigIgn:\t0000000000001000\n"
 				   "SigCgt:\t0000000180000000\n"
 				   "Seccomp:\t2\n"
+				   "Seccomp_filters:\t3\n"
 				   "voluntary_ctxt_switches:\t9\n"
 				   "nonvoluntary_ctxt_switches:\t12\n";
 	struct proc_status got;
@@ -201,7 +202,8 @@ TEST(proc_status, reads_ids_and_signal_sets)
 	assert_true(got.seccomp == 2 && got.nr_yielded == 9 && got.nr_preempted == 12);
 	assert_true(got.pending_thread == 1 && got.pending_process == 0x200);
 	assert_true(got.blocked == 0x10000 && got.ignored == 0x1000 && got.caught == 0x180000000);
-	assert_int_equal(got.seccomp, 2);
+	assert_true(got.seccomp == 2 && got.nr_filters == 3);
+	assert_true(proc_status_parse("Tgid:\t1\nSeccomp:\t2\n", 20, &got) && got.nr_filters == 1);
 	assert_false(proc_status_parse("Name:\tx\n", 8, &got));
 }
 

@@ -82,6 +82,8 @@ TEST(traits, restarts_unseen_only_what_keeps_its_time)
 	const uint64_t all_bytes[6] = {[3] = MSG_WAITALL};
 
 	assert_true(syscall_restarts_unseen(SYS_futex, none));
+	assert_true(syscall_is_continued(SYS_futex));
+	assert_false(syscall_is_continued(SYS_epoll_pwait));
 	assert_true(syscall_restarts_unseen(SYS_clock_nanosleep, none));
 	assert_true(syscall_restarts_unseen(SYS_epoll_pwait, epoll_for_ever));
 	assert_false(syscall_restarts_unseen(SYS_epoll_pwait, epoll_for_a_second));
