@@ -3,6 +3,7 @@
 #include "view/spans_text.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -213,12 +214,83 @@ static void append_sparkline(struct buf *text, const struct calls *calls, struct
 	}
 }
 
+/* A row of the table: a function in a process, or in all of those where it has no calls. */
+struct shown {
+	const struct calls *calls;
+	const char *name;
+	size_t nr_processes;
+};
+
+struct shown_rows {
+	struct shown *at; /* owned: the slowest in total first, as all_calls */
+	size_t nr, nr_left_out;
+};
+
+static bool has_calls(const struct calls *calls)
+{
+	return calls->nr_begun || calls->nr_ended;
+}
+
+/* By name, and of one name those with calls first. */
+static int compare_names(const void *left, const void *right)
+{
+	const struct shown *a = left, *b = right;
+	int order = strcmp(a->name, b->name);
+
+	return order ? order : (int)has_calls(b->calls) - (int)has_calls(a->calls);
+}
+
+static int compare_shown(const void *left, const void *right)
+{
+	return compare_calls(((const struct shown *)left)->calls,
+			     ((const struct shown *)right)->calls);
+}
+
+/*
+ * Most processes of a recording never call what is timed. They are only counted where another one
+ * has calls of the function, and have one row together where none has.
+ */
+static struct shown_rows choose_rows(const struct profile *profile, const struct all_calls *all)
+{
+	struct shown_rows rows = {.at = xcalloc(all->nr + 1, sizeof(*rows.at))};
+
+	for (size_t i = 0; i < all->nr; i++)
+		rows.at[i] = (struct shown){.calls = &all->at[i],
+					    .name = name_of(profile, &all->at[i]),
+					    .nr_processes = 1};
+	qsort(rows.at, all->nr, sizeof(*rows.at), compare_names);
+	for (size_t i = 0; i < all->nr; i++) {
+		const struct shown row = rows.at[i];
+		struct shown *last = rows.nr ? &rows.at[rows.nr - 1] : NULL;
+
+		if (has_calls(row.calls) || !last || strcmp(last->name, row.name) != 0)
+			rows.at[rows.nr++] = row;
+		else if (has_calls(last->calls))
+			rows.nr_left_out++;
+		else
+			last->nr_processes++;
+	}
+	qsort(rows.at, rows.nr, sizeof(*rows.at), compare_shown);
+	return rows;
+}
+
 static const double percents[] = {50, 90, 99, 99.9};
 
-static void add_row(struct table *table, const struct profile *profile, const struct view *view,
-		    const struct calls *calls, struct doublings range)
+static void append_process(struct buf *text, const struct profile *profile,
+			   const struct shown *shown)
 {
-	const struct profile_process *process = &profile->processes[calls->span->process];
+	const struct profile_process *process = &profile->processes[shown->calls->span->process];
+
+	if (shown->nr_processes > 1)
+		buf_printf(text, "%zu processes", shown->nr_processes);
+	else
+		buf_printf(text, "%s (%d)", profile_str(profile, process->name), (int)process->pid);
+}
+
+static void add_row(struct table *table, const struct profile *profile, const struct view *view,
+		    const struct shown *shown, struct doublings range)
+{
+	const struct calls *calls = shown->calls;
 	const struct profile_span_sum *longest = &calls->longest;
 	struct buf text = {0};
 
@@ -239,7 +311,7 @@ static void add_row(struct table *table, const struct profile *profile, const st
 	append_sparkline(&text, calls, range);
 	add_cell(table, STYLE_DIM, &text);
 	table_add(table, STYLE_PLAIN, name_of(profile, calls));
-	buf_printf(&text, "%s (%d)", profile_str(profile, process->name), (int)process->pid);
+	append_process(&text, profile, shown);
 	add_cell(table, STYLE_DIM, &text);
 	buf_release(&text);
 }
@@ -304,6 +376,22 @@ static void print_lengths(const struct calls *calls, struct doublings range,
 	buf_release(&text);
 }
 
+static void print_left_out(const struct shown_rows *rows, const struct view *view,
+			   struct sink *sink)
+{
+	struct buf text = {0};
+
+	if (!rows->nr_left_out)
+		return;
+	append_count(&text, rows->nr_left_out);
+	buf_append_str(&text, " more without a call, in other processes (--json shows all)");
+	paragraph_print(view, "and ", buf_str(&text), sink);
+	buf_release(&text);
+}
+
+/* Pairs of static probes, "usdt:PROVIDER:BEGIN:END", differ amid and at the end. */
+#define NAME_COLUMNS 40
+
 void spans_print_text(const struct profile *profile, const struct view *view, struct sink *sink)
 {
 	static const struct table_column columns[] = {
@@ -318,20 +406,27 @@ void spans_print_text(const struct profile *profile, const struct view *view, st
 		{.header = "at", .right = true, .drop = 4},
 		{.header = "thread", .flexible = true, .min_columns = 8, .drop = 7, .share = 1},
 		{.header = "lengths", .drop = 3},
-		{.header = "function", .flexible = true, .cut = CUT_MIDDLE, .kept_columns = 20},
+		{.header = "function",
+		 .flexible = true,
+		 .cut = CUT_MIDDLE,
+		 .min_columns = NAME_COLUMNS,
+		 .kept_columns = NAME_COLUMNS},
 		{.header = "process", .flexible = true, .min_columns = 8, .drop = 8, .share = 1},
 	};
 	struct table *table = table_new(columns, ARRAY_SIZE(columns));
 	struct all_calls all = gather(profile);
+	struct shown_rows rows = choose_rows(profile, &all);
 	struct doublings range = doublings_of(&all);
 
-	for (size_t i = 0; i < all.nr; i++)
-		add_row(table, profile, view, &all.at[i], range);
+	for (size_t i = 0; i < rows.nr; i++)
+		add_row(table, profile, view, &rows.at[i], range);
 	table_print(table, view, sink);
-	if (all.nr == 1)
-		print_lengths(&all.at[0], range, view, sink);
+	print_left_out(&rows, view, sink);
+	if (rows.nr == 1)
+		print_lengths(rows.at[0].calls, range, view, sink);
 	print_note(&all, view, sink);
 	table_free(table);
+	free(rows.at);
 	release(&all);
 }
 

@@ -105,3 +105,76 @@ TEST(spans, are_joined_by_length_in_json)
 	sink_release(&sink);
 	profile_free(profile);
 }
+
+static const char gc_mark[] = "usdt:ruby:gc__mark__begin:gc__mark__end";
+static const char gc_sweep[] = "usdt:ruby:gc__sweep__begin:gc__sweep__end";
+
+/* A pair in a process, with so many calls of 1 us. */
+static void add_pair(struct made *made, int pid, const char *name, uint64_t nr_calls)
+{
+	struct thread_id thread = made_thread(made, pid, pid, "ruby");
+	struct profile *profile = made->profile;
+	struct profile_span_sum sum = {.span = (uint32_t)profile->spans.nr,
+				       .nr_begun = nr_calls,
+				       .total_ns = nr_calls * 1000,
+				       .longest_ns = 1000,
+				       .longest_from_ns = 1000000000,
+				       .longest_thread = thread.v};
+	char work[] = "work";
+	struct profile_span_length length = {
+		.span = sum.span, .least_ns = 1000, .end_ns = 1100, .nr = nr_calls};
+
+	profile_add_span(profile,
+			 &(struct profile_span){.where = made_frame(profile, work),
+						.process = profile->threads[thread.v].process,
+						.pair = profile_intern(profile, name)});
+	if (!nr_calls)
+		return;
+	profile_add_span_sum(profile, &sum);
+	profile_add_span_length(profile, &length);
+}
+
+static void assert_table(struct made *made, size_t columns, const char *expected)
+{
+	const struct view view = {.columns = columns};
+	struct profile *profile = made_end(made);
+	struct sink sink = SINK_MEMORY;
+
+	spans_print_text(profile, &view, &sink);
+	assert_string_equal(buf_str(&sink.pending), expected);
+	sink_release(&sink);
+	profile_free(profile);
+}
+
+TEST(spans, of_pairs_are_told_apart_in_80_columns)
+{
+	struct made made = made_begin();
+
+	add_pair(&made, 200, gc_sweep, 40);
+	add_pair(&made, 200, gc_mark, 60);
+	assert_table(
+		&made, 80,
+		"calls    mean     p50     p99 longest  function\n"
+		"   60 1.00 µs 1.00 µs 1.00 µs 1.00 µs  usdt:ruby:gc__mark__begin:gc__mark__end\n"
+		"   40 1.00 µs 1.00 µs 1.00 µs 1.00 µs  "
+		"usdt:ruby:gc__sweep__begin:gc__sweep__end\n");
+}
+
+TEST(spans, of_processes_without_calls_have_no_rows)
+{
+	struct made made = made_begin();
+
+	add_pair(&made, 201, gc_mark, 0);
+	add_pair(&made, 202, gc_mark, 60);
+	add_pair(&made, 203, gc_mark, 0);
+	add_pair(&made, 203, gc_sweep, 0);
+	add_pair(&made, 204, gc_sweep, 0);
+	assert_table(&made, 200,
+		     "calls   total    mean     p50     p90     p99   p99.9 longest      at  t"
+		     "hread      lengths  function                                   process\n"
+		     "   60 60.0 µs 1.00 µs 1.00 µs 1.00 µs 1.00 µs 1.00 µs 1.00 µs 1.000 s  r"
+		     "uby (202)  █        usdt:ruby:gc__mark__begin:gc__mark__end    ruby (202)\n"
+		     "    0    0 ns    0 ns    0 ns    0 ns    0 ns    0 ns    0 ns           "
+		     "                    usdt:ruby:gc__sweep__begin:gc__sweep__end  2 processes\n"
+		     "and 2 more without a call, in other processes (--json shows all)\n");
+}
