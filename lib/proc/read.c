@@ -207,6 +207,15 @@ bool proc_read_comm(pid_t tgid, pid_t tid, char *out, size_t cap)
 	return true;
 }
 
+bool proc_has_children(pid_t tgid, pid_t tid)
+{
+	cleanup_close int fd = proc_open_task_file(tgid, tid, "children");
+	char first;
+
+	/* The kernel may have no such file: CONFIG_PROC_CHILDREN. */
+	return fd < 0 || pread(fd, &first, 1, 0) != 0;
+}
+
 pid_t proc_next_id(DIR *directory)
 {
 	const struct dirent *entry;

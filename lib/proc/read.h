@@ -63,6 +63,9 @@ bool proc_read_tracer(pid_t tid, pid_t *tracer);
 /* The thread's name without the newline; `out` is a C string, cut at cap. */
 bool proc_read_comm(pid_t tgid, pid_t tid, char *out, size_t cap);
 
+/* Children that the thread has started, and that were not waited for; true if we cannot know. */
+bool proc_has_children(pid_t tgid, pid_t tid);
+
 /* The id of the next process in an open /proc, or thread in /proc/PID/task; 0: there is none. */
 pid_t proc_next_id(DIR *directory);
 

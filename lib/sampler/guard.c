@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Finds the threads that make long transfers, which a stop would cut short, and the processes that
- * may be killed for a stop of their leader.
+ * may be killed for a stop of a thread that gets signals.
  */
 #include "sampler/guard_priv.h"
 
@@ -61,16 +61,23 @@ bool guard_call(struct sampled_thread *thread, const struct proc_syscall *syscal
 #define FILTERS_AGAIN_NS (250 * NS_PER_MS)
 #define FILTERED_THREADS 7 /* the youngest, beside the leader */
 
-static bool is_leader(const struct sampled_thread *thread)
+/* One that has had children has more. */
+static bool is_addressee(struct sampled_thread *thread)
 {
-	return thread->roster->tracee.tid == thread->roster->tracee.tgid;
+	const struct tracee *tracee = &thread->roster->tracee;
+
+	if (tracee->tid == tracee->tgid)
+		return true;
+	if (!thread->habits.has_children)
+		thread->habits.has_children = proc_has_children(tracee->tgid, tracee->tid);
+	return thread->habits.has_children;
 }
 
-bool guard_wants_filters(const struct sampled_thread *thread)
+bool guard_wants_filters(struct sampled_thread *thread)
 {
 	const struct stop_guard *guard = &thread->process->guard;
 
-	return guard->nr_known < guard->nr_filters && !is_leader(thread);
+	return guard->nr_known < guard->nr_filters && !is_addressee(thread);
 }
 
 static uint32_t nr_filters_of(pid_t tid)
@@ -107,28 +114,29 @@ static bool may_be_continued(const struct sampled_thread *thread)
 	return !sleep->is_known || !sleep->is_asleep || syscall_is_continued(sleep->syscall_nr);
 }
 
-static bool others_may_be_continued(const struct sampled_thread *leader)
+static bool others_may_be_continued(const struct sampled_thread *addressee)
 {
-	const struct roster_thread *thread = leader->process->roster->threads;
+	const struct roster_thread *thread = addressee->process->roster->threads;
 
 	for (; thread; thread = thread->next) {
-		if (thread->owner != leader && may_be_continued(thread->owner))
+		if (thread->owner != addressee && may_be_continued(thread->owner))
 			return true;
 	}
 	return false;
 }
 
-bool guard_leader(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns)
+bool guard_addressee(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns)
 {
 	struct sampled_process *process = thread->process;
 	struct stop_guard *guard = &process->guard;
 
-	if (!is_leader(thread) || process->roster->nr_threads < 2)
+	if (process->roster->nr_threads < 2)
 		return false;
 	if (now_ns >= guard->filters_again_ns)
 		count_filters(sampler, process, now_ns);
-	return guard->forbids_restart ||
-	       (guard->nr_known < guard->nr_filters && others_may_be_continued(thread));
+	if (!guard->forbids_restart && guard->nr_known >= guard->nr_filters)
+		return false;
+	return is_addressee(thread) && (guard->forbids_restart || others_may_be_continued(thread));
 }
 
 void guard_read_filters(struct sampled_process *process, const struct visit *visit)

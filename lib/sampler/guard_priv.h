@@ -23,16 +23,17 @@ void guard_transfer(struct sampled_thread *thread, bool sees_stacks);
 void guard_new_thread(struct sampled_thread *thread, bool sees_stacks);
 
 /*
- * While a thread-group leader is traced the kernel takes signals of its process for wanted that are
- * ignored (sig_ignored() in kernel/signal.c), and where it is on its way to a stop, or in one,
- * another thread is woken for them. The wait of that one is then continued by restart_syscall(2),
- * for which a filter of system calls (seccomp) may kill the process. So: must this thread, a
- * leader, not be visited now? Where filters forbid that call, and while filters that we may read
- * are not read.
+ * Signals of a process go to its leader first, and the end of a child to the thread that started
+ * it. While that thread is traced the kernel takes also those for wanted that are ignored
+ * (sig_ignored() in kernel/signal.c), and where it is on its way to a stop, or in one, another
+ * thread is woken for them. The wait of that one is then continued by restart_syscall(2), for which
+ * a filter of system calls (seccomp) may kill the process. So: must this thread, if signals go to
+ * it, not be visited now? Where filters forbid that call, and while filters that we may read are
+ * not read.
  */
-bool guard_leader(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns);
-/* Are filters of its process to be read at a stop of this thread, which is none of a leader? */
-bool guard_wants_filters(const struct sampled_thread *thread);
+bool guard_addressee(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns);
+/* Are filters of its process to be read at a stop of this thread, to which no signals go? */
+bool guard_wants_filters(struct sampled_thread *thread);
 /* They were, or were to be. */
 void guard_read_filters(struct sampled_process *process, const struct visit *visit);
 

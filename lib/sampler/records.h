@@ -141,7 +141,7 @@ struct visit_cost {
 	bool was_asked;	      /* so the lot was drawn before the look at it: */
 	bool is_drawn;	      /* is it to be visited in this tick? */
 	bool is_exiting;      /* it costs no visit: its place is known, do_exit() of the kernel, */
-	bool is_spared;	      /* or no stack of it may be taken: see guard_leader() */
+	bool is_spared;	      /* or no stack of it may be taken: see guard_addressee() */
 	uint8_t nr_unseen;    /* ticks in a row without a look at it, this one the last */
 	size_t lacking_bytes; /* the room for which its last stack was dropped; 0: none was */
 };
@@ -152,6 +152,7 @@ struct call_habits {
 	bool makes_calls;      /* often: it is better stopped from its own CPU */
 	bool waits;	       /* was stopped in a call that waits */
 	bool runs_much;	       /* if it runs now: see placement_runs_much() */
+	bool has_children;     /* had, when last asked: see guard_addressee() */
 	uint32_t nr_guarded;   /* visits for which it still counts as one that makes transfers */
 	uint64_t nr_preempted; /* as last read */
 	uint64_t user_ticks;   /* when it last counted as being in a transfer */

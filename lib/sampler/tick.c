@@ -138,7 +138,7 @@ static bool needs_registers(const struct sampled_thread *thread)
  * /proc shows. So such a sleep gets a single visit, if that changes nothing for the thread. A
  * thread stopped by job control gets none.
  */
-static bool needs_visit_asleep(const struct sampled_thread *thread, const struct proc_stat *stat,
+static bool needs_visit_asleep(struct sampled_thread *thread, const struct proc_stat *stat,
 			       const struct proc_syscall *syscall)
 {
 	if (thread->process->is_refused)
@@ -149,10 +149,10 @@ static bool needs_visit_asleep(const struct sampled_thread *thread, const struct
 	       syscall_restarts_unseen(syscall->nr, syscall->args);
 }
 
-static bool spares_leader(struct sampler *sampler, struct sampled_thread *thread)
+static bool spares_addressee(struct sampler *sampler, struct sampled_thread *thread)
 {
 	return sampler->session->rights.reads_filters &&
-	       guard_leader(sampler, thread, sampler->tick.now_ns);
+	       guard_addressee(sampler, thread, sampler->tick.now_ns);
 }
 
 static void found_asleep(struct visitor *visitor, struct sampled_thread *thread,
@@ -170,7 +170,7 @@ static void found_asleep(struct visitor *visitor, struct sampled_thread *thread,
 	due_put(sampler, thread, false, sampler->tick.now_ns + 1);
 	waits_look(sampler, thread, visitor->snapshot, syscall);
 	if (!is_transfer && needs_visit_asleep(thread, stat, syscall) &&
-	    !spares_leader(sampler, thread)) {
+	    !spares_addressee(sampler, thread)) {
 		visit_thread(visitor, thread, true);
 		return;
 	}
@@ -255,7 +255,7 @@ static void found_running(struct sampler *sampler, struct sampled_thread *thread
 		      thread->habits.makes_calls || thread->habits.nr_guarded);
 	put_active(sampler, thread);
 	thread->cost.is_exiting = stat->flags & PROC_FLAG_EXITING;
-	thread->cost.is_spared = !thread->cost.is_exiting && spares_leader(sampler, thread);
+	thread->cost.is_spared = !thread->cost.is_exiting && spares_addressee(sampler, thread);
 	if (thread->cost.is_exiting || thread->cost.is_spared ||
 	    may_be_visited(sampler, thread, stat))
 		add_running(tick, thread);
@@ -426,7 +426,7 @@ static bool lacks_registers(const struct sampled_thread *thread)
 }
 
 /* Are its filters to be read, as it waits in a call that they may forbid to continue? */
-static bool lacks_filters(const struct sampled_thread *thread)
+static bool lacks_filters(struct sampled_thread *thread)
 {
 	return thread->sleep.is_asleep && !thread->sleep.has_registers &&
 	       guard_wants_filters(thread) && syscall_is_continued(thread->sleep.syscall_nr);
@@ -606,7 +606,7 @@ static void choose_of_cpus(struct tick *tick)
 
 /*
  * A thread that exits runs in the kernel alone, and of one that is spared no stack is known. It has
- * a sample with the same chance as others, whose visits cost something.
+ * a sample with the same chance as others, which cost a visit each.
  */
 static void sample_unstopped(struct visitor *visitor, struct sampled_thread *thread)
 {
@@ -645,6 +645,8 @@ static void visit_chosen(struct visitor *visitor, struct sampled_thread *thread)
 		return; /* already counted */
 	if (can_relieve && governor_affords(governor, &cost->budget, thread->clocks.cpu_ns) &&
 	    (cost->was_asked ? cost->is_drawn : governor_draws(governor, &cost->budget))) {
+		/* It may have started a child since it was found to run. */
+		cost->is_spared |= !cost->is_exiting && spares_addressee(visitor->sampler, thread);
 		if (cost->is_exiting || cost->is_spared)
 			sample_unstopped(visitor, thread);
 		else

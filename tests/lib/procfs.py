@@ -4,6 +4,8 @@
 import contextlib
 import os
 
+CAP_SYS_ADMIN = 21
+
 
 def threads(pid):
     try:
@@ -22,6 +24,11 @@ def status(pid, tid=None):
             )
     except (FileNotFoundError, ProcessLookupError):
         return {}
+
+
+def reads_filters():
+    """Does the kernel show filters of system calls (seccomp) to us?"""
+    return bool(int(status(os.getpid())["CapEff"], 16) >> CAP_SYS_ADMIN & 1)
 
 
 def state(pid, tid=None):
