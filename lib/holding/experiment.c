@@ -550,6 +550,46 @@ bool experiment_run(struct experiment *experiment, const struct experiment_funct
 	return goes_on;
 }
 
+/* At a stop of another thread than the first: that one's may be what kills. */
+static bool filters_forbid_stops(struct experiment *experiment)
+{
+	struct held_stop stop;
+
+	for (size_t i = 0; i < experiment->nr; i++) {
+		struct holder *holder = experiment->threads[i].holder;
+		struct proc_status status;
+		enum visit_outcome outcome;
+
+		if (holder->tracee.tid == holder->tracee.tgid ||
+		    !proc_read_status(holder->tracee.tid, &status) || !status.nr_filters)
+			continue;
+		holder->reads_filters = true;
+		outcome = holder_stop(holder, &stop);
+		holder->reads_filters = false;
+		experiment->is_stuck |= outcome == VISIT_PENDING;
+		if (outcome != VISIT_STOPPED)
+			continue;
+		holder_let_go(holder, &stop);
+		if (stop.visit.filters == VISIT_FILTERS_FORBID)
+			return true;
+	}
+	return false;
+}
+
+static int begin(struct experiment *experiment, struct err *err)
+{
+	pid_t pid = experiment->options.pid;
+
+	if (!list_threads(experiment))
+		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
+	if (filters_forbid_stops(experiment))
+		return err_set(err, ERR_UNSUPPORTED,
+			       "a filter of system calls (seccomp) kills process %d for "
+			       "restart_syscall, which holds may cause",
+			       (int)pid);
+	return 0;
+}
+
 struct experiment *experiment_new(const struct experiment_options *options, struct err *err)
 {
 	struct experiment *experiment = xcalloc(1, sizeof(*experiment));
@@ -564,9 +604,8 @@ struct experiment *experiment_new(const struct experiment_options *options, stru
 	calibration_run(&experiment->holding.overhead, urgency_realtime);
 	/* Not real-time, which stays on its CPU though another one is idle. */
 	urgency_short_slices();
-	if (list_threads(experiment))
+	if (begin(experiment, err) == 0)
 		return experiment;
-	err_set(err, ERR_GONE, "process %d has ended", (int)options->pid);
 	experiment_free(experiment);
 	return NULL;
 }

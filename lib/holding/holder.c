@@ -104,6 +104,7 @@ enum visit_outcome holder_stop(struct holder *holder, struct held_stop *stop)
 	struct visit *visit = &stop->visit;
 	enum visit_outcome outcome = visit_begin(visit, holder->tracee.tgid, holder->tracee.tid);
 
+	visit->reads_filters = holder->reads_filters;
 	visit->is_over = &holder->holding->is_over;
 	if (outcome == VISIT_PENDING)
 		outcome = await_stop(holder, visit, holder->cpu != sched_getcpu());

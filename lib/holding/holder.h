@@ -44,6 +44,7 @@ struct holder {
 	struct tracee tracee; /* used by this thread while it is busy, else by the other one */
 	struct tracee_host *host;
 	struct snapshot *snapshot; /* likewise */
+	bool reads_filters;	   /* of system calls, at stops (tracee/visit.h) */
 	/* The rest under holding->lock. */
 	bool is_busy, is_to_end;
 	bool is_refused; /* it cannot be traced, or is gone */

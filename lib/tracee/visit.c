@@ -188,8 +188,11 @@ static void learn_first_sp(struct tracee *tracee)
 		tracee_learn_first_sp(tracee, stat.first_sp);
 }
 
+/* The call that it is in, and which others it may make. */
 static void fix_up_call(struct visit *visit, struct user_regs_struct *regs)
 {
+	if (visit->reads_filters)
+		read_filters(visit);
 	visit->was_fixed_up = visit_fix_up(visit->stopped_tid, regs, visit->is_group_stop);
 	if (visit->was_fixed_up)
 		set_regs(visit->stopped_tid, regs);
@@ -220,8 +223,6 @@ void visit_capture(struct visit *visit, struct tracee *tracee, size_t max_stack_
 			snapshot->syscall_nr = SNAPSHOT_PAGE_FAULT;
 		tracee_copy_stacks(tracee, max_stack_bytes, snapshot);
 		tracee_copy_wanted(tracee, snapshot);
-		if (visit->reads_filters)
-			read_filters(visit);
 		fix_up_call(visit, &regs);
 	}
 }

@@ -104,6 +104,18 @@ class Whatif(LiveCase):
     def test_all_wait_for_the_straggler(self):
         self.check_gains("join", {25: 33.3, 50: 100}, 15)
 
+    def test_a_filter_that_kills_for_what_holds_may_cause(self):
+        """It is refused, and goes on."""
+        if not procfs.reads_filters():
+            self.skipTest("who may not read filters cannot know what they allow")
+        with Running([build("seccomp_crowd"), "12000", "working"]) as target:
+            target.wait_ready()
+            for progress, message in ((), "restart_syscall"), (("--progress", "in_poll"), "filter"):
+                said = profc("whatif", *progress, "-p", target.pid, "-d", "3s", status=1).stderr
+                self.assertIn(message, said)
+            (told,) = target.finish()
+        self.assertEqual(told["failed"], 0, told)
+
     def test_command(self):
         """The table is on standard error; the command's output and status are its own."""
         program = build("works_in_pipeline", "-pthread")

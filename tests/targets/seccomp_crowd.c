@@ -5,7 +5,8 @@
  * under a filter that kills who makes that call, beside threads that start children. SIGCHLD is
  * left as it is. MODE "watched": the children are waited for by their pidfds. "signals": instead of
  * them, one child sends a signal each millisecond that nobody cares for; "busy": and the main
- * thread runs all the time. "allowed": likewise, under a filter that kills for another call. Prints
+ * thread runs all the time; "working": another one. "allowed": likewise, under a filter that kills
+ * for another call. Prints
  * {"waits", "children", "failed", "early"}: waits that failed, and those that ended too early.
  */
 #include <errno.h>
@@ -139,6 +140,12 @@ static void run_for(uint64_t length_ms)
 		;
 }
 
+static void *run_on(void *length_ms)
+{
+	run_for(*(uint64_t *)length_ms);
+	return NULL;
+}
+
 static void say(void)
 {
 	printf("{\"waits\": %lu, \"children\": %lu, \"failed\": %lu, \"early\": %lu}\n",
@@ -152,10 +159,11 @@ int main(int argc, char **argv)
 	bool watched = argc > 2 && strcmp(argv[2], "watched") == 0;
 	bool allowed = argc > 2 && strcmp(argv[2], "allowed") == 0;
 	bool busy = allowed || (argc > 2 && strcmp(argv[2], "busy") == 0);
-	bool signals = busy || (argc > 2 && strcmp(argv[2], "signals") == 0);
+	bool working = argc > 2 && strcmp(argv[2], "working") == 0;
+	bool signals = busy || working || (argc > 2 && strcmp(argv[2], "signals") == 0);
 	uint64_t length_ms = number_argument(argc, argv, 1, 2000);
 	uint64_t nr_waiting = number_argument(argc, argv, 3, 6);
-	pthread_t threads[THREADS_MAX + 2];
+	pthread_t threads[THREADS_MAX + 3];
 	size_t nr = 0;
 	pid_t sender;
 
@@ -166,6 +174,8 @@ int main(int argc, char **argv)
 		nr += pthread_create(&threads[nr], NULL, wait_on, &waits_in[i % 3]) == 0;
 	for (size_t i = 0; !signals && i < 2; i++)
 		nr += pthread_create(&threads[nr], NULL, fork_on, &watched) == 0;
+	if (working)
+		nr += pthread_create(&threads[nr], NULL, run_on, &length_ms) == 0;
 	/* Not before: where threads are made all signals are blocked, and so not dropped. */
 	sender = signals ? send_signals() : 0;
 	if (busy)
