@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* profc whatif: which function is worth making faster, by experiment. */
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/buf.h"
 #include "base/clock.h"
-#include "base/end_listener.h"
 #include "base/err.h"
-#include "base/minmax.h"
 #include "base/output_file.h"
 #include "base/sink.h"
 #include "cmd/command.h"
@@ -21,39 +17,21 @@
 #include "cmd/record_options.h"
 #include "cmd/recording_child.h"
 #include "cmd/search_path.h"
-#include "cmd/signal_pipe.h"
 #include "cmd/view_options.h"
-#include "cmd/whatif_functions.h"
-#include "holding/experiment.h"
-#include "probe/prober.h"
-#include "proc/read.h"
-#include "proc/task.h"
+#include "cmd/whatif_priv.h"
 #include "profile/profile.h"
-#include "roster/attached.h"
 #include "sampler/sampler.h"
-#include "symbol/resolve.h"
-#include "tracee/launch.h"
 #include "view/whatif_text.h"
-#include "whatif/plan.h"
 
 #define DURATION_NS	 (60 * NS_PER_SEC)
 #define LIMIT_DEFAULT	 5
 #define LIMIT_MAX	 50
 #define SLOWDOWN_PERCENT 50
 
-/* Part of the time in which functions are looked for, and bounds of it. */
-#define SAMPLE_PART	6
-#define SAMPLE_LEAST_NS NS_PER_SEC
-#define SAMPLE_MOST_NS	(10 * NS_PER_SEC)
-
-/* The lengths of trials and baselines: so long, and so that this much progress is made. */
-#define WINDOW_NS      (400 * NS_PER_MS)
-#define WINDOW_MOST_NS (2 * NS_PER_SEC)
-#define WINDOW_STEPS   20
-
 struct whatif_args {
 	struct record_options record;
 	const char *progress;
+	bool written;
 	double max_slowdown_percent;
 	uint64_t limit;
 	bool json, csv;
@@ -77,8 +55,11 @@ static const struct option_row rows[] = {
 	 .name = "progress",
 	 .argument = "REGEX",
 	 .offset = AT(progress),
-	 .help = "the program's progress is the calls of this function (default: the bytes that "
-		 "it writes)"},
+	 .help = "the program's progress is the calls of this function"},
+	{.type = OPTION_FLAG,
+	 .name = "written",
+	 .offset = AT(written),
+	 .help = "its progress is the bytes that it writes (default with -p)"},
 	{.type = OPTION_DURATION,
 	 .short_name = 'd',
 	 .name = "duration",
@@ -121,207 +102,6 @@ static const struct option_row rows[] = {
 	OPTIONS_END,
 };
 
-struct whatif {
-	struct whatif_args *args;
-	char **argv; /* NULL: attached */
-	struct attached attached;
-	struct child_signals former_signals;
-	struct end_listener listener;
-	struct counting *counting; /* NULL: written bytes are the progress */
-	struct live *live;
-	pid_t pid;
-	uint64_t begun_ns, end_ns;
-	struct whatif_candidates candidates;
-	struct whatif_plan plan;
-	struct experiment *experiment;
-	struct whatif_window baselines; /* the sum of all */
-	uint64_t nr_trials;
-	bool is_cut_short;
-	int status; /* of the command, as of waitpid(2) */
-	bool is_reaped;
-};
-
-/* --- which functions are there to be tried --- */
-
-static uint64_t written_bytes(pid_t pid)
-{
-	struct buf text = {0};
-	uint64_t read_bytes, written = 0;
-
-	if (proc_read_process_file(pid, "io", &text))
-		proc_io_parse((const char *)text.bytes, text.nr_bytes, &read_bytes, &written);
-	buf_release(&text);
-	return written;
-}
-
-static uint64_t progress_of(void *context)
-{
-	const struct whatif *whatif = context;
-
-	return whatif->counting ? prober_nr_calls(counting_prober(whatif->counting))
-				: written_bytes(whatif->pid);
-}
-
-static int start(struct whatif *whatif, int *exec_errno, struct err *err)
-{
-	const struct live_request request = {.options = &whatif->args->record,
-					     .counting = whatif->counting,
-					     .argv = whatif->argv,
-					     .attached = &whatif->attached,
-					     .command_signals = &whatif->former_signals,
-					     .ended = &whatif->listener.asked,
-					     .exec_errno = exec_errno};
-
-	whatif->live = live_start(&request, err);
-	if (!whatif->live)
-		return err->code;
-	whatif->pid = whatif->argv ? live_command(whatif->live) : whatif->attached.pids[0];
-	return 0;
-}
-
-/* Sample for a while, or until the processes have ended, or the user asks for the end. */
-static void sample(struct whatif *whatif)
-{
-	uint64_t length_ns = (whatif->end_ns - whatif->begun_ns) / SAMPLE_PART;
-	struct pollfd fds[] = {
-		{.fd = sampler_done_fd(live_sampler(whatif->live)), .events = POLLIN},
-		{.fd = whatif->listener.asked_fd, .events = POLLIN},
-	};
-
-	length_ns = min_u64(max_u64(length_ns, SAMPLE_LEAST_NS), SAMPLE_MOST_NS);
-	if (may_show_progress())
-		print_progress("looking for functions with much CPU time");
-	poll(fds, ARRAY_SIZE(fds), (int)(length_ns / NS_PER_MS));
-}
-
-static int choose(struct whatif *whatif, struct err *err)
-{
-	struct symbol_options symbols =
-		symbol_options_of(&whatif->args->record.symbols, &whatif->listener.asked);
-	struct whatif_request request = {.pid = whatif->pid,
-					 .limit = whatif->args->limit,
-					 .names = (enum name_style)whatif->args->view.names};
-	struct profile *profile;
-	int status = live_profile(whatif->live, &profile, err);
-
-	if (status < 0)
-		return status;
-	resolve_profile(profile, &symbols, NULL);
-	request.profile = profile;
-	status = whatif_candidates_find(&whatif->candidates, &request, err);
-	profile_free(profile);
-	return status;
-}
-
-/* --- the experiments --- */
-
-static void show_progress(const struct whatif *whatif, const struct whatif_trial *trial)
-{
-	uint64_t now_ns = clock_monotonic_ns();
-	struct whatif_gain gain =
-		whatif_point_gain(&whatif->plan.functions[trial->function].points[trial->speed]);
-	const char *name = whatif->candidates.rows[trial->function].name;
-	double faster = 100 * whatif_speeds[trial->speed];
-	unsigned int left_s =
-		(unsigned int)((whatif->end_ns - min_u64(whatif->end_ns, now_ns)) / NS_PER_SEC);
-
-	if (!may_show_progress())
-		return;
-	if (gain.is_known)
-		print_progress("%u s left: %s %.0f%% faster: %+.0f%% \xc2\xb1 %.0f", left_s, name,
-			       faster, gain.percent, gain.half_percent);
-	else
-		print_progress("%u s left: %s %.0f%% faster", left_s, name, faster);
-}
-
-/* In a baseline there is no function, but as many stops. */
-static bool run_window(struct whatif *whatif, const struct whatif_trial *trial, uint64_t length_ns,
-		       struct whatif_window *window)
-{
-	struct experiment_function function = {.part = 0};
-
-	if (trial) {
-		const struct whatif_candidate *candidate =
-			&whatif->candidates.candidates[trial->function];
-
-		function = (struct experiment_function){.ranges = candidate->ranges,
-							.nr_ranges = candidate->nr_ranges,
-							.part = whatif_speeds[trial->speed]};
-	}
-	if (!experiment_run(whatif->experiment, &function, length_ns, window))
-		return false;
-	if (!trial) {
-		whatif->baselines.progress += window->progress;
-		whatif->baselines.virtual_ns += window->virtual_ns;
-	}
-	return true;
-}
-
-static uint64_t window_ns(const struct whatif_window *baseline)
-{
-	uint64_t step_ns = baseline->real_ns / max_u64(baseline->progress, 1);
-
-	return min_u64(max_u64(WINDOW_NS, WINDOW_STEPS * step_ns), WINDOW_MOST_NS);
-}
-
-static int refuse_standstill(const struct whatif *whatif, struct err *err)
-{
-	if (whatif->counting)
-		err_set(err, ERR_NOT_FOUND, "'%s' was not called: there is no progress to measure",
-			whatif->args->progress);
-	else
-		err_set(err, ERR_NOT_FOUND, "the program writes nothing: there is no progress");
-	err_hint(err, "--progress FUNCTION names what is called for each piece of work");
-	return ERR_NOT_FOUND;
-}
-
-static void run_trials(struct whatif *whatif, uint64_t length_ns, struct whatif_window *before)
-{
-	struct whatif_trial trial;
-	struct whatif_window window, after;
-
-	while (clock_monotonic_ns() + 2 * length_ns < whatif->end_ns &&
-	       whatif_plan_next(&whatif->plan, &trial)) {
-		show_progress(whatif, &trial);
-		if (!run_window(whatif, &trial, length_ns, &window) ||
-		    !run_window(whatif, NULL, length_ns, &after)) {
-			whatif->is_cut_short = true;
-			return;
-		}
-		whatif_plan_add(&whatif->plan, &trial, &window, before, &after);
-		whatif->nr_trials++;
-		*before = after;
-	}
-}
-
-static int experiment(struct whatif *whatif, struct err *err)
-{
-	const struct experiment_options options = {
-		.pid = whatif->pid,
-		.max_slowdown = whatif->args->max_slowdown_percent / 100,
-		.progress = progress_of,
-		.context = whatif,
-		.ended = &whatif->listener.asked,
-	};
-	struct whatif_window baseline;
-	int status = 0;
-
-	whatif->experiment = experiment_new(&options, err);
-	if (!whatif->experiment)
-		return err->code;
-	if (whatif->counting)
-		prober_set_counting(counting_prober(whatif->counting),
-				    (struct prober_counting){.calls = true}, clock_monotonic_ns());
-	whatif_plan_init(&whatif->plan, whatif->candidates.nr, clock_monotonic_ns());
-	if (!run_window(whatif, NULL, 2 * WINDOW_NS, &baseline))
-		status = err_set(err, ERR_GONE, "the program has ended before the first trial");
-	else if (!baseline.progress)
-		status = refuse_standstill(whatif, err);
-	else
-		run_trials(whatif, window_ns(&baseline), &baseline);
-	return status;
-}
-
 /* --- the result --- */
 
 static void print_to(const struct whatif *whatif, const struct whatif_facts *facts,
@@ -357,22 +137,36 @@ static int print(const struct whatif *whatif, const struct whatif_facts *facts, 
 	return failed ? err_sys(err, "cannot write standard error") : 0;
 }
 
+static char *progress_text(const struct whatif *whatif)
+{
+	switch (whatif->settings.measure) {
+	case WHATIF_WRITTEN:
+		break;
+	case WHATIF_CALLS:
+		return xasprintf("calls of %s", whatif->settings.function);
+	case WHATIF_RUNS:
+		return xasprintf("runs of %s", whatif->argv[0]);
+	}
+	return xstrdup("bytes written");
+}
+
 static int show(const struct whatif *whatif, const struct experiment_counts *counts,
 		struct err *err)
 {
-	cleanup_free char *progress = whatif->args->progress
-					      ? xasprintf("calls of %s", whatif->args->progress)
-					      : xstrdup("bytes written");
+	cleanup_free char *progress = progress_text(whatif);
 	const struct whatif_window *baselines = &whatif->baselines;
 	const struct whatif_facts facts = {
 		.rows = whatif->candidates.rows,
 		.functions = whatif->plan.functions,
-		.nr = whatif->candidates.nr,
+		.nr = whatif->plan.nr_functions,
 		.progress = progress,
 		.rate = baselines->virtual_ns
 				? (double)baselines->progress / (double)baselines->virtual_ns *
 					  (double)NS_PER_SEC
 				: 0,
+		.run_ns = whatif->settings.measure == WHATIF_RUNS && baselines->progress
+				  ? baselines->virtual_ns / baselines->progress
+				  : 0,
 		.elapsed_ns = counts->real_ns,
 		.slower_percent = counts->real_ns
 					  ? 100.0 * (double)(counts->real_ns - counts->virtual_ns) /
@@ -394,49 +188,42 @@ static int show(const struct whatif *whatif, const struct experiment_counts *cou
 
 /* --- the run --- */
 
+static int start(struct whatif *whatif, int *exec_errno, struct err *err)
+{
+	const struct live_request request = {.options = &whatif->args->record,
+					     .counting = whatif->counting,
+					     .argv = whatif->argv,
+					     .attached = &whatif->attached,
+					     .command_signals = &whatif->former_signals,
+					     .ended = &whatif->listener.asked,
+					     .exec_errno = exec_errno};
+
+	whatif->live = live_start(&request, err);
+	if (!whatif->live)
+		return err->code;
+	whatif->pid = whatif->argv ? live_command(whatif->live) : whatif->attached.pids[0];
+	return 0;
+}
+
 static int find_and_try(struct whatif *whatif, struct err *err)
 {
 	struct experiment_counts counts = {.nr_holds = 0};
-	const struct sampler_result *result;
-	int status;
+	int status = whatif->settings.measure == WHATIF_RUNS ? whatif_try_runs(whatif, err)
+							     : whatif_try_process(whatif, err);
 
-	sample(whatif);
-	status = choose(whatif, err);
-	result = live_stop(whatif->live);
-	whatif->is_reaped = result->command_reaped;
-	whatif->status = result->command_status;
-	if (status == 0)
-		status = experiment(whatif, err);
 	if (may_show_progress())
 		print_progress("%s", "");
 	if (whatif->experiment) {
 		counts = experiment_counts(whatif->experiment);
 		experiment_free(whatif->experiment);
 	}
-	if (counts.is_reaped) {
+	if (counts.is_reaped && whatif->settings.measure != WHATIF_RUNS) {
 		whatif->is_reaped = true;
 		whatif->status = counts.status;
 	}
 	if (whatif->counting)
 		counting_end(whatif->counting);
 	return status == 0 ? show(whatif, &counts, err) : status;
-}
-
-static void wait_for_command(struct whatif *whatif)
-{
-	struct signal_pipe signals = SIGNAL_PIPE_NONE;
-	sigset_t handled;
-
-	if (!whatif->argv || whatif->is_reaped)
-		return;
-	sigemptyset(&handled);
-	sigaddset(&handled, SIGINT);
-	sigaddset(&handled, SIGTERM);
-	sigaddset(&handled, SIGHUP);
-	sigaddset(&handled, SIGQUIT);
-	signal_pipe_open(&signals, &handled);
-	recording_child_wait(whatif->pid, signals.fd, &whatif->status);
-	signal_pipe_close(&signals);
 }
 
 static int say_not_executable(const struct whatif *whatif, int reason)
@@ -484,6 +271,8 @@ static int run(struct whatif *whatif)
 		return say_not_executable(whatif, reason);
 	sampler_reserve_descriptors();
 	take_over_signals(whatif);
+	if (whatif->settings.measure == WHATIF_RUNS)
+		whatif_keep_input(whatif);
 	whatif->begun_ns = clock_monotonic_ns();
 	whatif->end_ns = whatif->begun_ns + whatif->args->record.duration_ns;
 	whatif->args->record.duration_ns = 0;
@@ -499,8 +288,8 @@ static int run(struct whatif *whatif)
 	end_listener_stop(&whatif->listener);
 	if (status < 0)
 		print_err(&err);
-	wait_for_command(whatif);
-	if (status < 0)
+	whatif_wait_for_command(whatif);
+	if (status < 0 && !whatif->runs.is_failed)
 		return own_failure;
 	return whatif->argv ? status_of_command(whatif) : EXIT_DONE;
 }
@@ -509,6 +298,8 @@ static int check(const struct whatif_args *args, bool has_command, struct err *e
 {
 	if (args->json && args->csv)
 		return err_set(err, ERR_INVALID, "--json cannot be combined with --csv");
+	if (args->progress && args->written)
+		return err_set(err, ERR_INVALID, "--progress cannot be combined with --written");
 	if (has_command && args->record.pid_texts.nr)
 		return err_set(err, ERR_INVALID, "-p cannot be combined with a command");
 	if (!has_command && args->record.pid_texts.nr != 1) {
@@ -530,6 +321,15 @@ static int prepare(struct whatif *whatif, bool has_command, struct err *err)
 		return status;
 	record_options_settle(record);
 	record->no_children = true;
+	whatif->settings = (struct whatif_settings){
+		.record = record,
+		.measure = whatif->args->progress		   ? WHATIF_CALLS
+			   : has_command && !whatif->args->written ? WHATIF_RUNS
+								   : WHATIF_WRITTEN,
+		.function = whatif->args->progress,
+		.max_slowdown = whatif->args->max_slowdown_percent / 100,
+		.limit = whatif->args->limit,
+		.names = (enum name_style)whatif->args->view.names};
 	if (!whatif->args->progress)
 		return 0;
 	record->count.functions = (struct option_list){.values = &whatif->args->progress, .nr = 1};
@@ -558,6 +358,7 @@ static int run_whatif(const struct command *self, int argc, char **argv)
 	}
 	whatif_plan_release(&whatif.plan);
 	whatif_candidates_release(&whatif.candidates);
+	profile_free(whatif.profile);
 	counting_free(whatif.counting);
 	attached_release(&whatif.attached);
 	options_release(rows, &args);
@@ -573,7 +374,10 @@ const struct command command_whatif = {
 		"faster: while it runs, all other threads are held for a part of its time, and "
 		"what was held is taken off the clock. The table has what the program would gain, "
 		"with its uncertainty, at several speeds.\n\n"
+		"A command is run again and again, and its time is what counts, unless --progress "
+		"or --written is given: then one run is enough.\n\n"
 		"Examples:\n"
+		"  profc whatif -- ./program ARG\n"
 		"  profc whatif -p 1234 --progress handle_request\n"
 		"  profc whatif --progress encode_frame -d 3m -- ./program",
 	.options = rows,

@@ -23,7 +23,6 @@ struct search {
 	struct whatif_candidates *found;
 	const struct whatif_request *request;
 	const struct flat *flat;
-	struct space *space;
 };
 
 static struct symbol_file *open_file(const struct profile *profile, const struct module *module)
@@ -77,13 +76,13 @@ static struct code_range *parts_of(const struct search *search, const struct fla
 }
 
 static void add_ranges(struct whatif_candidate *candidate, const struct space *space,
-		       struct module_id module, const struct code_range *part)
+		       const struct code_range *part)
 {
 	for (size_t i = 0; i < space_nr_mappings(space); i++) {
 		const struct mapping *mapping = space_mapping_at(space, i);
 		uint64_t start = part->start + mapping->bias;
 
-		if (!mapping->executable || mapping->module.v != module.v ||
+		if (!mapping->executable || mapping->module.v != candidate->module.v ||
 		    start < mapping->start || start >= mapping->end)
 			continue;
 		ARRAY_GROW(candidate->ranges, candidate->nr_ranges, candidate->cap_ranges);
@@ -92,21 +91,35 @@ static void add_ranges(struct whatif_candidate *candidate, const struct space *s
 	}
 }
 
-/* False: its code is not known. */
-static bool add(struct search *search, const struct flat_row *row)
+static void map(struct whatif_candidate *candidate, const struct space *space)
+{
+	candidate->nr_ranges = 0;
+	for (size_t i = 0; i < candidate->nr_parts; i++)
+		add_ranges(candidate, space, &candidate->parts[i]);
+}
+
+static void release(struct whatif_candidate *candidate)
+{
+	free(candidate->parts);
+	free(candidate->ranges);
+}
+
+/* Unless its code is not known, or is not there any more. */
+static void add(struct search *search, const struct flat_row *row)
 {
 	struct whatif_candidates *found = search->found;
 	const struct tally *total = &search->flat->weights->total;
-	struct module_id module = flat_expansion(search->flat)->labels[row->label].module;
-	struct whatif_candidate candidate = {.ranges = NULL};
+	struct whatif_candidate candidate = {
+		.module = flat_expansion(search->flat)->labels[row->label].module};
 	struct buf name = {0}, location = {0};
-	size_t nr_parts;
-	cleanup_free struct code_range *parts = parts_of(search, row, module, &nr_parts);
 
-	for (size_t i = 0; i < nr_parts; i++)
-		add_ranges(&candidate, search->space, module, &parts[i]);
-	if (!candidate.nr_ranges)
-		return false;
+	candidate.parts = parts_of(search, row, candidate.module, &candidate.nr_parts);
+	if (found->space)
+		map(&candidate, found->space);
+	if (found->space ? !candidate.nr_ranges : !candidate.nr_parts) {
+		release(&candidate);
+		return;
+	}
 	flat_append_name(&name, search->flat, row, search->request->names);
 	flat_append_location(&location, search->flat, row);
 	found->candidates[found->nr] = candidate;
@@ -117,7 +130,6 @@ static bool add(struct search *search, const struct flat_row *row)
 				    .half_percent = tally_interval(&row->self, total)};
 	buf_release(&name);
 	buf_release(&location);
-	return true;
 }
 
 static void add_all(struct search *search)
@@ -145,10 +157,12 @@ int whatif_candidates_find(struct whatif_candidates *found, const struct whatif_
 
 	*found = (struct whatif_candidates){
 		.rows = xcalloc(request->limit, sizeof(*found->rows)),
-		.candidates = xcalloc(request->limit, sizeof(*found->candidates))};
-	search.space = space_new(request->profile->modules, request->pid);
-	if (status == 0)
-		status = space_refresh(search.space, err);
+		.candidates = xcalloc(request->limit, sizeof(*found->candidates)),
+		.modules = request->profile->modules};
+	if (request->pid)
+		found->space = space_new(found->modules, request->pid);
+	if (status == 0 && request->pid)
+		status = space_refresh(found->space, err);
 	if (status == 0) {
 		struct weights *cpu = weights_new(selection, METRIC_CPU);
 		struct flat *flat = flat_new(cpu, BY_FUNCTION);
@@ -159,7 +173,6 @@ int whatif_candidates_find(struct whatif_candidates *found, const struct whatif_
 		weights_free(cpu);
 		selection_free(selection);
 	}
-	space_free(search.space);
 	expansion_free(expansion);
 	if (status == 0 && !found->nr)
 		return err_set(err, ERR_NOT_FOUND,
@@ -167,12 +180,30 @@ int whatif_candidates_find(struct whatif_candidates *found, const struct whatif_
 	return status;
 }
 
+void whatif_candidates_map(struct whatif_candidates *candidates, pid_t pid)
+{
+	struct err err = ERR_INIT;
+
+	/* Another process, or another program that it has begun since. */
+	if (!candidates->space || space_pid(candidates->space) != pid ||
+	    space_refresh(candidates->space, &err) == ERR_GONE) {
+		if (candidates->space)
+			space_free(candidates->space);
+		candidates->space = space_new(candidates->modules, pid);
+		space_refresh(candidates->space, &err);
+	}
+	for (size_t i = 0; i < candidates->nr; i++)
+		map(&candidates->candidates[i], candidates->space);
+}
+
 void whatif_candidates_release(struct whatif_candidates *candidates)
 {
+	if (candidates->space)
+		space_free(candidates->space);
 	for (size_t i = 0; i < candidates->nr; i++) {
 		free(candidates->rows[i].name);
 		free(candidates->rows[i].location);
-		free(candidates->candidates[i].ranges);
+		release(&candidates->candidates[i]);
 	}
 	free(candidates->rows);
 	free(candidates->candidates);

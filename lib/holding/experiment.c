@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "holding/experiment.h"
 
+#include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,6 +33,8 @@
 #define MOST_THREADS 512
 /* A thread that makes a long transfer makes more of them: so many looks leave it alone. */
 #define GUARDED_LOOKS 2000
+/* After its begin a program maps more code: so often at first, and then ever more rarely. */
+#define REFRESH_NS NS_PER_MS
 /* The first part of a window, in which the program comes to its new pace, does not count. */
 #define LEAD_PART 5
 
@@ -70,17 +74,31 @@ struct experiment {
 	size_t nr_cpus, first;	     /* first: to be visited */
 	uint64_t listed_ns, look_ns; /* look_ns: our CPU time for a look, in the mean */
 	uint64_t next_ns;	     /* look */
+	bool awaits_end;	     /* of the process */
+	int end_fd;		     /* readable from then on; -1: before Linux 5.3 */
+	uint64_t aimed_ns, refreshed_ns;
 	uint64_t random;
 	bool is_stuck; /* a thread does not stop, and cannot be left */
 	struct experiment_counts counts;
 };
 
-static void sleep_until(uint64_t ns)
+static struct timespec as_timespec(uint64_t ns)
 {
-	struct timespec until = {.tv_sec = (time_t)(ns / NS_PER_SEC),
+	return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_SEC),
 				 .tv_nsec = (long)(ns % NS_PER_SEC)};
+}
 
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+/* Or until the process ends, if that is waited for. */
+static void sleep_until(const struct experiment *experiment, uint64_t ns)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	struct pollfd end = {.fd = experiment->end_fd, .events = POLLIN};
+	struct timespec until = as_timespec(ns), rest = as_timespec(ns - min_u64(ns, now_ns));
+
+	if (experiment->end_fd < 0)
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+	else
+		ppoll(&end, 1, &rest, NULL);
 }
 
 /* --- which threads there are --- */
@@ -434,8 +452,7 @@ static void settle(struct experiment *experiment)
 {
 	struct holding *holding = &experiment->holding;
 	uint64_t until_ns = clock_monotonic_ns() + IDLE_NS;
-	struct timespec until = {.tv_sec = (time_t)(until_ns / NS_PER_SEC),
-				 .tv_nsec = (long)(until_ns % NS_PER_SEC)};
+	struct timespec until = as_timespec(until_ns);
 
 	pthread_mutex_lock(&holding->lock);
 	for (size_t i = 0; i < experiment->nr; i++)
@@ -463,8 +480,30 @@ static uint64_t gap_ns(struct experiment *experiment)
 	return period_ns / 2 + x % period_ns;
 }
 
+static bool has_ended(const struct experiment *experiment)
+{
+	struct pollfd end = {.fd = experiment->end_fd, .events = POLLIN};
+
+	if (experiment->end_fd >= 0)
+		return poll(&end, 1, 0) == 1;
+	return experiment->awaits_end &&
+	       proc_task_has_ended(experiment->options.pid, experiment->options.pid);
+}
+
+static void refresh(struct experiment *experiment, struct experiment_function *function,
+		    uint64_t now_ns)
+{
+	uint64_t age_ns = experiment->refreshed_ns - experiment->aimed_ns;
+
+	if (!experiment->awaits_end || !experiment->options.refresh ||
+	    now_ns < experiment->refreshed_ns + min_u64(max_u64(age_ns, REFRESH_NS), LIST_NS))
+		return;
+	experiment->options.refresh(experiment->options.context, function);
+	experiment->refreshed_ns = clock_monotonic_ns();
+}
+
 /* Look at the threads until then. False: it cannot go on. */
-static bool look_until(struct experiment *experiment, const struct experiment_function *function,
+static bool look_until(struct experiment *experiment, struct experiment_function *function,
 		       uint64_t end_ns)
 {
 	uint64_t now_ns = clock_monotonic_ns();
@@ -472,10 +511,10 @@ static bool look_until(struct experiment *experiment, const struct experiment_fu
 	while (now_ns < end_ns) {
 		bool polls = shall_poll(experiment, now_ns);
 
-		sleep_until(min_u64(min_u64(experiment->next_ns, end_ns),
-				    polls ? now_ns + POLL_NS : UINT64_MAX));
+		sleep_until(experiment, min_u64(min_u64(experiment->next_ns, end_ns),
+						polls ? now_ns + POLL_NS : UINT64_MAX));
 		now_ns = clock_monotonic_ns();
-		if (is_asked_to_end(experiment) || experiment->is_stuck)
+		if (is_asked_to_end(experiment) || experiment->is_stuck || has_ended(experiment))
 			return false;
 		if (now_ns < experiment->next_ns) {
 			if (polls)
@@ -483,6 +522,7 @@ static bool look_until(struct experiment *experiment, const struct experiment_fu
 			continue;
 		}
 		look(experiment, function);
+		refresh(experiment, function, now_ns);
 		if (now_ns - experiment->listed_ns > LIST_NS && !list_threads(experiment))
 			return false;
 		now_ns = clock_monotonic_ns();
@@ -515,7 +555,9 @@ static uint64_t most_owed_ns(struct experiment *experiment)
 static struct whatif_window reading(struct experiment *experiment)
 {
 	const struct whatif_accounts *accounts = &experiment->holding.accounts;
-	uint64_t progress = experiment->options.progress(experiment->options.context);
+	uint64_t progress = experiment->options.progress
+				    ? experiment->options.progress(experiment->options.context)
+				    : 0;
 	uint64_t now_ns = clock_monotonic_ns();
 
 	return (struct whatif_window){.progress = progress,
@@ -524,30 +566,61 @@ static struct whatif_window reading(struct experiment *experiment)
 				      .refused_ns = accounts->refused_ns};
 }
 
+static void take_difference(struct experiment *experiment, const struct whatif_window *begun,
+			    struct whatif_window *window)
+{
+	struct whatif_window end = reading(experiment);
+
+	*window = (struct whatif_window){
+		.progress = end.progress - begun->progress,
+		.real_ns = end.real_ns - begun->real_ns,
+		.virtual_ns = end.virtual_ns - begun->virtual_ns,
+		.refused_ns = end.refused_ns - begun->refused_ns,
+		.late_ns = most_owed_ns(experiment),
+	};
+	experiment->counts.real_ns += window->real_ns;
+	experiment->counts.virtual_ns += window->virtual_ns;
+}
+
 bool experiment_run(struct experiment *experiment, const struct experiment_function *function,
 		    uint64_t length_ns, struct whatif_window *window)
 {
-	struct whatif_window begun, end;
+	struct experiment_function wanted = *function;
+	struct whatif_window begun;
 	uint64_t now_ns;
 	bool goes_on = list_threads(experiment);
 
 	settle(experiment);
 	now_ns = clock_monotonic_ns();
 	experiment->next_ns = now_ns + gap_ns(experiment);
-	goes_on = goes_on && look_until(experiment, function, now_ns + length_ns / LEAD_PART);
+	goes_on = goes_on && look_until(experiment, &wanted, now_ns + length_ns / LEAD_PART);
 	begun = reading(experiment);
-	goes_on = goes_on && look_until(experiment, function, now_ns + length_ns);
-	end = reading(experiment);
-	*window = (struct whatif_window){
-		.progress = end.progress - begun.progress,
-		.real_ns = end.real_ns - begun.real_ns,
-		.virtual_ns = end.virtual_ns - begun.virtual_ns,
-		.refused_ns = end.refused_ns - begun.refused_ns,
-		.late_ns = most_owed_ns(experiment),
-	};
-	experiment->counts.real_ns += window->real_ns;
-	experiment->counts.virtual_ns += window->virtual_ns;
+	goes_on = goes_on && look_until(experiment, &wanted, now_ns + length_ns);
+	take_difference(experiment, &begun, window);
 	return goes_on;
+}
+
+bool experiment_run_to_end(struct experiment *experiment,
+			   const struct experiment_function *function, uint64_t until_ns,
+			   struct whatif_window *window)
+{
+	struct experiment_function wanted = *function;
+	struct whatif_window begun = reading(experiment);
+	bool is_over;
+
+	experiment->awaits_end = true;
+	experiment->end_fd = (int)syscall(SYS_pidfd_open, experiment->options.pid, 0);
+	experiment->aimed_ns = experiment->refreshed_ns = begun.real_ns;
+	experiment->next_ns = begun.real_ns + gap_ns(experiment);
+	is_over = !look_until(experiment, &wanted, until_ns) && !is_asked_to_end(experiment) &&
+		  !experiment->is_stuck;
+	take_difference(experiment, &begun, window);
+	window->progress = is_over;
+	if (experiment->end_fd >= 0)
+		close(experiment->end_fd);
+	experiment->end_fd = -1;
+	experiment->awaits_end = false;
+	return is_over;
 }
 
 /* At a stop of another thread than the first: that one's may be what kills. */
@@ -576,26 +649,12 @@ static bool filters_forbid_stops(struct experiment *experiment)
 	return false;
 }
 
-static int begin(struct experiment *experiment, struct err *err)
-{
-	pid_t pid = experiment->options.pid;
-
-	if (!list_threads(experiment))
-		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
-	if (filters_forbid_stops(experiment))
-		return err_set(err, ERR_UNSUPPORTED,
-			       "a filter of system calls (seccomp) kills process %d for "
-			       "restart_syscall, which holds may cause",
-			       (int)pid);
-	return 0;
-}
-
 struct experiment *experiment_new(const struct experiment_options *options, struct err *err)
 {
 	struct experiment *experiment = xcalloc(1, sizeof(*experiment));
 
 	experiment->options = *options;
-	experiment->awaited.pid = options->pid;
+	experiment->end_fd = -1;
 	experiment->nr_cpus = (size_t)max_u64((uint64_t)sysconf(_SC_NPROCESSORS_CONF), 1);
 	experiment->by_cpu = xcalloc(experiment->nr_cpus, sizeof(*experiment->by_cpu));
 	experiment->random = clock_monotonic_ns() | 1;
@@ -604,10 +663,30 @@ struct experiment *experiment_new(const struct experiment_options *options, stru
 	calibration_run(&experiment->holding.overhead, urgency_realtime);
 	/* Not real-time, which stays on its CPU though another one is idle. */
 	urgency_short_slices();
-	if (begin(experiment, err) == 0)
+	if (!options->pid || experiment_aim(experiment, options->pid, err) == 0)
 		return experiment;
 	experiment_free(experiment);
 	return NULL;
+}
+
+int experiment_aim(struct experiment *experiment, pid_t pid, struct err *err)
+{
+	experiment->counts.is_reaped = experiment->is_stuck = false;
+	while (experiment->nr)
+		forget_thread(experiment, experiment->nr - 1);
+	experiment->options.pid = pid;
+	awaited_release(&experiment->awaited);
+	experiment->awaited = (struct awaited){.pid = pid};
+	if (!pid)
+		return 0;
+	if (!list_threads(experiment))
+		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
+	if (filters_forbid_stops(experiment))
+		return err_set(err, ERR_UNSUPPORTED,
+			       "a filter of system calls (seccomp) kills process %d for "
+			       "restart_syscall, which holds may cause",
+			       (int)pid);
+	return 0;
 }
 
 struct experiment_counts experiment_counts(struct experiment *experiment)

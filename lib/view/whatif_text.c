@@ -143,6 +143,15 @@ static void print_notes(const struct whatif_facts *facts, const struct view *vie
 	buf_release(&text);
 }
 
+/* "512 ms each" */
+static void append_each(struct buf *text, double ns)
+{
+	struct unit unit = unit_of_time(TIME_UNIT_AUTO, ns);
+
+	append_time(text, ns, &unit);
+	buf_printf(text, " %s each", unit.name);
+}
+
 void whatif_print_text(const struct whatif_facts *facts, const struct view *view, struct sink *sink)
 {
 	static const struct table_column columns[] = {
@@ -164,7 +173,10 @@ void whatif_print_text(const struct whatif_facts *facts, const struct view *view
 	struct buf text = {0};
 
 	buf_printf(&text, "what if it were faster: gain of %s, ", facts->progress);
-	buf_printf(&text, facts->rate < 10 ? "%.2f/s" : "%.0f/s", facts->rate);
+	if (facts->run_ns)
+		append_each(&text, (double)facts->run_ns);
+	else
+		buf_printf(&text, facts->rate < 10 ? "%.2f/s" : "%.0f/s", facts->rate);
 	print_line(sink, view, STYLE_HEADING, &text);
 	sink_str(sink, "\n");
 	for (size_t i = 0; i < facts->nr; i++)
@@ -232,6 +244,8 @@ void whatif_print_json(const struct whatif_facts *facts, struct sink *sink)
 	json_key_str(&json, "progress", facts->progress);
 	json_key(&json, "rate_per_s");
 	json_double(&json, facts->rate, 3);
+	if (facts->run_ns)
+		json_key_u64(&json, "run_ns", facts->run_ns);
 	json_key_u64(&json, "elapsed_ns", facts->elapsed_ns);
 	json_key(&json, "held_pct");
 	json_double(&json, facts->slower_percent, 2);

@@ -24,6 +24,7 @@ struct whatif_facts {
 	size_t nr;
 	const char *progress; /* what was counted */
 	double rate;	      /* of it in a second, in baselines, without holds */
+	uint64_t run_ns;      /* the program's progress is its end: how long it takes; else 0 */
 	uint64_t elapsed_ns;
 	double slower_percent; /* the part of the time for which the program was held */
 	size_t nr_threads;

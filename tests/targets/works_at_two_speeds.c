@@ -3,14 +3,15 @@
  * A program whose function hot() has as much of its work as is asked for, so that what it gains by
  * a faster one can be measured.
  *
- *	works_at_two_speeds KIND PERCENT STEPS_PER_MS
+ *	works_at_two_speeds KIND PERCENT STEPS_PER_MS [ITEMS]
  *	works_at_two_speeds measure
  *
- * Of the work of hot() PERCENT is done, of that of cold() all. At the end of standard input it
- * prints how often finish_item() was called in a second. The second form prints the steps that
- * take a millisecond, the same number for all runs that are to be compared.
+ * Of the work of hot() PERCENT is done, of that of cold() all. At the end of standard input, or
+ * after so many ITEMS, it prints how often finish_item() was called in a second. The second form
+ * prints the steps that take a millisecond, the same number for all runs that are to be compared.
  */
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,6 +25,8 @@
 static double steps_per_us, hot_part;
 static volatile uint64_t number = 1;
 static _Atomic uint64_t items;
+static uint64_t wanted_items;
+static sem_t has_enough;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, queue_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static pthread_spinlock_t spin;
@@ -100,7 +103,8 @@ void hot_in_memory(long steps)
 __attribute__((noinline)) void finish_item(void);
 void finish_item(void)
 {
-	items++;
+	if (++items == wanted_items)
+		sem_post(&has_enough);
 	__asm__ volatile("" ::: "memory");
 }
 
@@ -296,8 +300,10 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && !strcmp(argv[1], "measure"))
 		return measure();
-	if (argc != 4)
+	if (argc < 4 || argc > 5)
 		return 2;
+	wanted_items = argc == 5 ? strtoull(argv[4], NULL, 10) : 0;
+	sem_init(&has_enough, 0, 0);
 	kind = kind_of(argv[1]);
 	hot_part = strtod(argv[2], NULL) / 100;
 	steps_per_us = strtod(argv[3], NULL) / 1000;
@@ -313,7 +319,7 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	before = items;
 	begin = seconds_of(CLOCK_MONOTONIC);
-	while (read(STDIN_FILENO, &byte, 1) > 0)
+	while (wanted_items ? sem_wait(&has_enough) != 0 : read(STDIN_FILENO, &byte, 1) > 0)
 		;
 	printf("{\"items_per_s\": %.2f}\n",
 	       (double)(items - before) / (seconds_of(CLOCK_MONOTONIC) - begin));

@@ -567,6 +567,75 @@ static struct program pipeline(const struct step *makes, const struct step *take
 		.threads = {makes, takes}, .nr_threads = 2, .nr_cpus = 2, .queue_room = 4};
 }
 
+/* --- programs that end --- */
+
+#define NR_ITEMS 150
+#define NR_RUNS	 8
+
+static void run_to_progress(struct machine *machine, bool is_looked_at, double part)
+{
+	while (machine->progress < NR_ITEMS) {
+		if (is_looked_at)
+			run_looks(machine, F, part, machine->now_ns + 20 * US);
+		else
+			run_to(machine, machine->now_ns + 20 * US);
+	}
+}
+
+/* The mean of some runs. */
+static double predicted_run_ns(const struct program *program, double part)
+{
+	double sum_ns = 0;
+
+	for (size_t i = 0; i < NR_RUNS; i++) {
+		struct machine *machine = machine_new(program, 0, 0);
+
+		machine->random += i * 0x9e3779b97f4a7c15;
+		run_to_progress(machine, true, part);
+		sum_ns += (double)(machine->now_ns - machine->accounts.global_ns);
+		free(machine);
+	}
+	return sum_ns / NR_RUNS;
+}
+
+static uint64_t true_run_ns(const struct program *program, double part)
+{
+	struct machine *machine = machine_new(program, F, part);
+	uint64_t ns;
+
+	run_to_progress(machine, false, 0);
+	ns = machine->now_ns;
+	free(machine);
+	return ns;
+}
+
+static void check_runs(const struct program *program, double points)
+{
+	double base_ns = predicted_run_ns(program, 0);
+
+	for (size_t speed = 1; speed <= 2; speed++) {
+		double part = whatif_speeds[speed];
+		double gain = 100 * (base_ns / predicted_run_ns(program, part) - 1);
+		double truth =
+			100 *
+			((double)true_run_ns(program, 0) / (double)true_run_ns(program, part) - 1);
+
+		print_message("runs, %2.0f%% faster: %+.1f, true %+.1f\n", 100 * part, gain, truth);
+		assert_true(fabs(gain - truth) <= points);
+	}
+}
+
+TEST(whatif, runs_of_a_program_that_ends)
+{
+	static const struct step steps[] = {{WORK, F, 600}, {WORK, G, 400}, {PROGRESS, 0, 0}, END};
+	static const struct step makes[] = {{WORK, F, 2000}, {PUSH, 0, 0}, END};
+	const struct program single = {.threads = {steps}, .nr_threads = 1, .nr_cpus = 2};
+	const struct program stages = pipeline(makes, takes_b);
+
+	check_runs(&single, 1.5);
+	check_runs(&stages, 5);
+}
+
 /* The other stage would become the limit at a third of the time. */
 TEST(whatif, pipeline)
 {
