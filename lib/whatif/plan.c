@@ -92,14 +92,6 @@ bool whatif_plan_next(struct whatif_plan *plan, struct whatif_trial *trial)
 	return nr_least > 0;
 }
 
-static double rate_of(const struct whatif_window *a, const struct whatif_window *b)
-{
-	uint64_t ns = a->virtual_ns + (b ? b->virtual_ns : 0);
-
-	return ns ? (double)(a->progress + (b ? b->progress : 0)) / (double)ns * (double)NS_PER_SEC
-		  : 0;
-}
-
 void whatif_plan_add(struct whatif_plan *plan, const struct whatif_trial *trial,
 		     const struct whatif_window *window, const struct whatif_window *before,
 		     const struct whatif_window *after)
@@ -116,32 +108,53 @@ void whatif_plan_add(struct whatif_plan *plan, const struct whatif_trial *trial,
 		return;
 	}
 	ARRAY_GROW(point->pairs, point->nr, point->cap);
-	point->pairs[point->nr++] = (struct whatif_pair){.rate = rate_of(window, NULL),
-							 .base_rate = rate_of(before, after)};
+	point->pairs[point->nr++] = (struct whatif_pair){
+		.progress = (double)window->progress,
+		.s = (double)window->virtual_ns / (double)NS_PER_SEC,
+		.base_progress = (double)(before->progress + after->progress),
+		.base_s = (double)(before->virtual_ns + after->virtual_ns) / (double)NS_PER_SEC};
 }
 
-/* A ratio of means, with the scatter of trials around it. */
-struct whatif_gain whatif_point_gain(const struct whatif_point *point)
+static struct whatif_pair sum_of(const struct whatif_point *point)
 {
-	double sum = 0, base = 0, squares = 0, ratio, n = (double)point->nr;
-	struct whatif_gain gain = {.is_known = false};
+	struct whatif_pair sum = {.s = 0};
 
 	for (size_t i = 0; i < point->nr; i++) {
-		sum += point->pairs[i].rate;
-		base += point->pairs[i].base_rate;
+		sum.progress += point->pairs[i].progress;
+		sum.s += point->pairs[i].s;
+		sum.base_progress += point->pairs[i].base_progress;
+		sum.base_s += point->pairs[i].base_s;
 	}
-	if (point->nr < 2 || base <= 0)
+	return sum;
+}
+
+/*
+ * A ratio of rates, each of which is all progress in all of the time: where each trial is a run,
+ * the mean of their rates would be that of the fast ones. The interval is that of the scatter
+ * of trials around it.
+ */
+struct whatif_gain whatif_point_gain(const struct whatif_point *point)
+{
+	const struct whatif_pair sum = sum_of(point);
+	double n = (double)point->nr, squares = 0, rate, base_rate, ratio;
+	struct whatif_gain gain = {.is_known = false};
+
+	if (point->nr < 2 || sum.s <= 0 || sum.base_s <= 0 || sum.base_progress <= 0)
 		return gain;
-	ratio = sum / base;
+	rate = sum.progress / sum.s;
+	base_rate = sum.base_progress / sum.base_s;
+	ratio = rate / base_rate;
 	for (size_t i = 0; i < point->nr; i++) {
-		double rest = point->pairs[i].rate - ratio * point->pairs[i].base_rate;
+		const struct whatif_pair *pair = &point->pairs[i];
+		double rest = (pair->progress - rate * pair->s) / (base_rate * sum.s) -
+			      (pair->base_progress - base_rate * pair->base_s) * ratio /
+				      sum.base_progress;
 
 		squares += rest * rest;
 	}
 	gain.is_known = true;
 	gain.percent = 100 * (ratio - 1);
-	gain.half_percent =
-		100 * student_quantile(0.05, n - 1) * sqrt(squares / (n - 1) / n) / (base / n);
+	gain.half_percent = 100 * student_quantile(0.05, n - 1) * sqrt(squares * n / (n - 1));
 	return gain;
 }
 

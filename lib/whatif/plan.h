@@ -23,8 +23,10 @@ struct whatif_window {
 	uint64_t late_ns;    /* at its end a thread still owed so much */
 };
 
+/* Progress, and seconds without what was held: of a trial, and of the baselines beside it. */
 struct whatif_pair {
-	double rate, base_rate; /* of a trial, and of the baselines beside it; a second */
+	double progress, s;
+	double base_progress, base_s;
 };
 
 /* A function at one speed. */

@@ -220,3 +220,27 @@ TEST(verdict, gains_have_their_interval)
 	assert_true(fabs(gain.half_percent - 127.1) < 0.1);
 	whatif_plan_release(&plan);
 }
+
+static struct whatif_window run_of(uint64_t ms)
+{
+	return (struct whatif_window){
+		.progress = 1, .virtual_ns = ms * NS_PER_MS, .real_ns = ms * NS_PER_MS};
+}
+
+/* A fast run has more weight in the mean of rates than a slow one. */
+TEST(verdict, runs_that_scatter_gain_nothing)
+{
+	const struct whatif_window fast = run_of(100), slow = run_of(500);
+	const struct whatif_trial trial = {.speed = 1};
+	struct whatif_plan plan;
+	struct whatif_gain gain;
+
+	whatif_plan_init(&plan, 1, 5);
+	for (size_t i = 0; i < 10; i++)
+		whatif_plan_add(&plan, &trial, i % 2 ? &fast : &slow, &fast, &slow);
+	gain = whatif_point_gain(&plan.functions[0].points[1]);
+	assert_true(fabs(gain.percent) < 0.001);
+	/* Of ten values: 2.26 times the standard error of the times, 210.8 / sqrt(10) of 300. */
+	assert_true(fabs(gain.half_percent - 50.3) < 0.1);
+	whatif_plan_release(&plan);
+}
