@@ -2,9 +2,10 @@
 /* The gain of a program from each function, if that were faster. */
 #include "view/whatif_text.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/escape.h"
 #include "base/json.h"
 #include "base/sink.h"
@@ -13,23 +14,8 @@
 #include "view/number.h"
 #include "view/style.h"
 #include "view/table.h"
+#include "view/whatif_words.h"
 #include "whatif/plan.h"
-
-/* The speeds that have columns. */
-static const double shown_speeds[] = {0.25, 0.5};
-/* More of the sleeps are worth a line. */
-#define UNDECIDED_PART 0.05
-#define SPARED_PERCENT 5.0
-#define LATE_PART      0.1
-
-static size_t index_of_speed(double speed)
-{
-	size_t i = 0;
-
-	while (whatif_speeds[i] < speed)
-		i++;
-	return i;
-}
 
 static void add_cell(struct table *table, enum style style, struct buf *text)
 {
@@ -37,25 +23,15 @@ static void add_cell(struct table *table, enum style style, struct buf *text)
 	buf_clear(text);
 }
 
-static enum style style_of(const struct whatif_gain *gain)
-{
-	if (gain->percent - gain->half_percent > 0)
-		return STYLE_GOOD;
-	return gain->percent + gain->half_percent < 0 ? STYLE_HOT : STYLE_PLAIN;
-}
-
-/* "+33.1" and "± 2.0", each as a cell. */
+/* "+33.1%" and "± 2.0", each as a cell. */
 static void add_gain(struct table *table, const struct whatif_gain *gain)
 {
 	struct buf text = {0};
 
-	if (gain->is_known)
-		buf_printf(&text, "  %+.1f%%", gain->percent);
-	else
-		buf_append_str(&text, "  -");
-	add_cell(table, style_of(gain), &text);
-	if (gain->is_known)
-		buf_printf(&text, "\xc2\xb1 %.1f", gain->half_percent);
+	buf_append_str(&text, gain->is_known ? "  " : "  -");
+	whatif_append_gain(&text, gain);
+	add_cell(table, whatif_gain_style(gain), &text);
+	whatif_append_half(&text, gain);
 	add_cell(table, STYLE_DIM, &text);
 	buf_release(&text);
 }
@@ -72,13 +48,11 @@ static void add_row(struct table *table, const struct whatif_row *row,
 	append_percent(&text, row->percent);
 	buf_append_byte(&text, '%');
 	add_cell(table, style_of_percent(row->percent), &text);
-	for (size_t i = 0; i < ARRAY_SIZE(shown_speeds); i++) {
-		struct whatif_gain gain =
-			whatif_point_gain(&function->points[index_of_speed(shown_speeds[i])]);
+	for (size_t i = 0; i < WHATIF_NR_SHOWN; i++) {
+		struct whatif_gain gain = whatif_shown_gain(function, i);
 
 		add_gain(table, &gain);
 	}
-	add_gain(table, &verdict.most);
 	whatif_verdict_text(&verdict, words, sizeof(words));
 	buf_printf(&text, "  %s", words);
 	add_cell(table, STYLE_PLAIN, &text);
@@ -86,98 +60,54 @@ static void add_row(struct table *table, const struct whatif_row *row,
 }
 
 static void print_line(struct sink *sink, const struct view *view, enum style style,
-		       struct buf *text)
+		       const char *text)
 {
 	struct buf shown = {0}, cut = {0};
 
-	escape_terminal(&shown, buf_str(text));
+	escape_terminal(&shown, text);
 	append_cut(&cut, buf_str(&shown), view->columns, CUT_END);
 	line_print(sink, view, style, buf_str(&cut));
 	buf_release(&shown);
 	buf_release(&cut);
-	buf_clear(text);
-}
-
-static size_t nr_late(const struct whatif_facts *facts)
-{
-	size_t nr = 0;
-
-	for (size_t i = 0; i < facts->nr * WHATIF_NR_SPEEDS; i++)
-		nr += facts->functions[i / WHATIF_NR_SPEEDS].points[i % WHATIF_NR_SPEEDS].nr_late;
-	return nr;
 }
 
 static void print_notes(const struct whatif_facts *facts, const struct view *view,
 			struct sink *sink)
 {
 	struct buf text = {0};
+	char *line, *rest;
 
+	whatif_append_notes(&text, facts);
+	buf_append_byte(&text, 0);
+	rest = (char *)text.bytes;
 	sink_str(sink, "\n");
-	append_count(&text, facts->nr_trials);
-	buf_printf(&text, " trials in %.0f s, ", (double)facts->elapsed_ns / (double)NS_PER_SEC);
-	append_count(&text, facts->nr_holds);
-	buf_printf(&text, " holds: the program stood still for %.0f%% of that time",
-		   facts->slower_percent);
-	print_line(sink, view, STYLE_DIM, &text);
-	if ((double)facts->nr_undecided > UNDECIDED_PART * (double)facts->nr_sleeps) {
-		buf_printf(&text,
-			   "%.0f%% of the sleeps wait for a descriptor: taken as ended from "
-			   "outside",
-			   100.0 * (double)facts->nr_undecided / (double)facts->nr_sleeps);
-		print_line(sink, view, STYLE_DIM, &text);
-	}
-	if ((double)nr_late(facts) > LATE_PART * (double)facts->nr_trials) {
-		buf_printf(&text,
-			   "%zu of them have no result, as threads could not be held in time: is a "
-			   "CPU idle?",
-			   nr_late(facts));
-		print_line(sink, view, STYLE_DIM, &text);
-	}
-	if (facts->spared_percent > SPARED_PERCENT) {
-		buf_printf(&text,
-			   "%.0f%% of the running threads were not held: a stop would cut their "
-			   "transfers short",
-			   facts->spared_percent);
-		print_line(sink, view, STYLE_DIM, &text);
-	}
+	while (*(line = strsep(&rest, "\n")))
+		print_line(sink, view, STYLE_DIM, line);
 	buf_release(&text);
-}
-
-/* "512 ms each" */
-static void append_each(struct buf *text, double ns)
-{
-	struct unit unit = unit_of_time(TIME_UNIT_AUTO, ns);
-
-	append_time(text, ns, &unit);
-	buf_printf(text, " %s each", unit.name);
 }
 
 void whatif_print_text(const struct whatif_facts *facts, const struct view *view, struct sink *sink)
 {
-	static const struct table_column columns[] = {
+	const struct table_column columns[] = {
 		{.header = "function",
 		 .flexible = true,
 		 .cut = CUT_MIDDLE,
 		 .share = 1,
 		 .kept_columns = 16},
 		{.header = "CPU time", .right = true},
-		{.header = "25% faster", .right = true},
+		{.header = whatif_shown_headers[0], .right = true},
 		{.header = "", .right = true, .drop = 2},
-		{.header = "50% faster", .right = true},
+		{.header = whatif_shown_headers[1], .right = true},
 		{.header = "", .right = true, .drop = 1},
-		{.header = "at most", .right = true},
+		{.header = whatif_shown_headers[2], .right = true},
 		{.header = "", .right = true, .drop = 3},
 		{.header = "  verdict"},
 	};
 	struct table *table = table_new(columns, ARRAY_SIZE(columns));
 	struct buf text = {0};
 
-	buf_printf(&text, "what if it were faster: gain of %s, ", facts->progress);
-	if (facts->run_ns)
-		append_each(&text, (double)facts->run_ns);
-	else
-		buf_printf(&text, facts->rate < 10 ? "%.2f/s" : "%.0f/s", facts->rate);
-	print_line(sink, view, STYLE_HEADING, &text);
+	whatif_append_heading(&text, facts);
+	print_line(sink, view, STYLE_HEADING, buf_str(&text));
 	sink_str(sink, "\n");
 	for (size_t i = 0; i < facts->nr; i++)
 		add_row(table, &facts->rows[i], &facts->functions[i]);
@@ -251,7 +181,7 @@ void whatif_print_json(const struct whatif_facts *facts, struct sink *sink)
 	json_double(&json, facts->slower_percent, 2);
 	json_key_u64(&json, "threads", facts->nr_threads);
 	json_key_u64(&json, "trials", facts->nr_trials);
-	json_key_u64(&json, "late_trials", nr_late(facts));
+	json_key_u64(&json, "late_trials", whatif_nr_late(facts));
 	json_key_u64(&json, "holds", facts->nr_holds);
 	json_key_u64(&json, "sleeps", facts->nr_sleeps);
 	json_key_u64(&json, "undecided_sleeps", facts->nr_undecided);

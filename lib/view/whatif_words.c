@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The words of what functions are worth, for texts and pages. */
+#include "view/whatif_words.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "view/number.h"
+#include "view/whatif_text.h"
+#include "whatif/plan.h"
+
+/* More of the sleeps are worth a line. */
+#define UNDECIDED_PART 0.05
+#define SPARED_PERCENT 5.0
+#define LATE_PART      0.1
+
+const char *const whatif_shown_headers[WHATIF_NR_SHOWN] = {"25% faster", "50% faster", "at most"};
+
+static size_t index_of_speed(double speed)
+{
+	size_t i = 0;
+
+	while (whatif_speeds[i] < speed)
+		i++;
+	return i;
+}
+
+struct whatif_gain whatif_shown_gain(const struct whatif_function *function, size_t i)
+{
+	static const double speeds[] = {0.25, 0.5};
+
+	if (i == WHATIF_NR_SHOWN - 1)
+		return whatif_function_verdict(function).most;
+	return whatif_point_gain(&function->points[index_of_speed(speeds[i])]);
+}
+
+void whatif_append_gain(struct buf *out, const struct whatif_gain *gain)
+{
+	if (gain->is_known)
+		buf_printf(out, "%+.1f%%", gain->percent);
+}
+
+void whatif_append_half(struct buf *out, const struct whatif_gain *gain)
+{
+	if (gain->is_known)
+		buf_printf(out, "\xc2\xb1 %.1f", gain->half_percent);
+}
+
+enum style whatif_gain_style(const struct whatif_gain *gain)
+{
+	if (gain->percent - gain->half_percent > 0)
+		return STYLE_GOOD;
+	return gain->percent + gain->half_percent < 0 ? STYLE_HOT : STYLE_PLAIN;
+}
+
+/* "512 ms each" */
+static void append_each(struct buf *text, double ns)
+{
+	struct unit unit = unit_of_time(TIME_UNIT_AUTO, ns);
+
+	append_time(text, ns, &unit);
+	buf_printf(text, " %s each", unit.name);
+}
+
+void whatif_append_heading(struct buf *out, const struct whatif_facts *facts)
+{
+	buf_printf(out, "what if it were faster: gain of %s, ", facts->progress);
+	if (facts->run_ns)
+		append_each(out, (double)facts->run_ns);
+	else
+		buf_printf(out, facts->rate < 10 ? "%.2f/s" : "%.0f/s", facts->rate);
+}
+
+size_t whatif_nr_late(const struct whatif_facts *facts)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < facts->nr * WHATIF_NR_SPEEDS; i++)
+		nr += facts->functions[i / WHATIF_NR_SPEEDS].points[i % WHATIF_NR_SPEEDS].nr_late;
+	return nr;
+}
+
+void whatif_append_notes(struct buf *out, const struct whatif_facts *facts)
+{
+	size_t nr_late = whatif_nr_late(facts);
+
+	append_count(out, facts->nr_trials);
+	buf_printf(out, " trials in %.0f s, ", (double)facts->elapsed_ns / (double)NS_PER_SEC);
+	append_count(out, facts->nr_holds);
+	buf_printf(out, " holds: the program stood still for %.0f%% of that time\n",
+		   facts->slower_percent);
+	if ((double)nr_late > LATE_PART * (double)facts->nr_trials)
+		buf_printf(out,
+			   "%zu of them have no result, as threads could not be held in time: is a "
+			   "CPU idle?\n",
+			   nr_late);
+	if ((double)facts->nr_undecided > UNDECIDED_PART * (double)facts->nr_sleeps)
+		buf_printf(out,
+			   "%.0f%% of the sleeps wait for a descriptor: taken as ended from "
+			   "outside\n",
+			   100.0 * (double)facts->nr_undecided / (double)facts->nr_sleeps);
+	if (facts->spared_percent > SPARED_PERCENT)
+		buf_printf(out,
+			   "%.0f%% of the running threads were not held: a stop would cut their "
+			   "transfers short\n",
+			   facts->spared_percent);
+}

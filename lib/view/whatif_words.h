@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The words of what functions are worth, for texts and pages. All text is raw, and not escaped. */
+#ifndef PROFC_VIEW_WHATIF_WORDS_H
+#define PROFC_VIEW_WHATIF_WORDS_H
+
+#include <stddef.h>
+
+#include "view/style.h"
+
+struct buf;
+struct whatif_facts;
+struct whatif_function;
+struct whatif_gain;
+struct whatif_point;
+
+/* The gains that tables have: at two of the speeds, and the most of all. */
+#define WHATIF_NR_SHOWN 3
+extern const char *const whatif_shown_headers[WHATIF_NR_SHOWN];
+struct whatif_gain whatif_shown_gain(const struct whatif_function *function, size_t i);
+
+/* "+33.1%", and "± 2.0"; of one that is not known nothing. */
+void whatif_append_gain(struct buf *out, const struct whatif_gain *gain);
+void whatif_append_half(struct buf *out, const struct whatif_gain *gain);
+/* Good or hot, if the interval is on one side of 0. */
+enum style whatif_gain_style(const struct whatif_gain *gain);
+
+/* "what if it were faster: gain of calls of f, 497/s" */
+void whatif_append_heading(struct buf *out, const struct whatif_facts *facts);
+/* What the experiments took, and what is to be known of them: lines, each with its newline. */
+void whatif_append_notes(struct buf *out, const struct whatif_facts *facts);
+/* Trials without a result, because holds came late. */
+size_t whatif_nr_late(const struct whatif_facts *facts);
+
+#endif

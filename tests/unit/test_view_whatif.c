@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/buf.h"
+#include "base/sink.h"
+#include "tests/unit/made_whatif.h"
+#include "tests/unit/unit.h"
+#include "view/style.h"
+
+TEST(whatif_text, has_a_row_for_each_function_and_notes)
+{
+	const struct view view = {.columns = 110};
+	struct made_whatif made;
+	struct sink sink = SINK_MEMORY;
+
+	made_whatif_pipeline(&made);
+	made.facts.nr_undecided = 100;
+	made.facts.spared_percent = 6;
+	whatif_print_text(&made.facts, &view, &sink);
+	assert_string_equal(buf_str(&sink.pending),
+			    "what if it were faster: gain of calls of finish_item, 497/s\n\n"
+			    "function CPU time 25% faster       50% faster        at most          "
+			    "verdict\n"
+			    "work_a      66.5%     +33.0% \xc2\xb1 2.0     +98.0% \xc2\xb1 2.0   "
+			    "+99.0% \xc2\xb1 2.0    "
+			    "helps up to 50%\n"
+			    "work_b      32.0%      +0.5% \xc2\xb1 2.0      -0.5% \xc2\xb1 2.0    "
+			    "+0.5% \xc2\xb1 2.0    "
+			    "no effect\n"
+			    "rest         1.5%          -                -              -          "
+			    "not measured\n\n"
+			    "58 trials in 50 s, 148,220 holds: the program stood still for 21% of "
+			    "that time\n"
+			    "6 of them have no result, as threads could not be held in time: is a "
+			    "CPU idle?\n"
+			    "10% of the sleeps wait for a descriptor: taken as ended from outside\n"
+			    "6% of the running threads were not held: a stop would cut their "
+			    "transfers short\n");
+	sink_release(&sink);
+}
