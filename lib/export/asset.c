@@ -23,6 +23,7 @@
 	}
 
 ASSET(flamegraph_js, "lib/export/flamegraph.js")
+ASSET(base_css, "lib/export/page/base.css")
 ASSET(page_css, "lib/export/page/page.css")
 ASSET(page_html, "lib/export/page/page.html")
 /* The main script, in the order in which the files need each other. */

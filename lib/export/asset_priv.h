@@ -10,6 +10,7 @@ struct asset {
 	size_t nr_bytes;
 };
 
+struct asset asset_base_css(void);
 struct asset asset_flamegraph_js(void);
 struct asset asset_page_css(void);
 struct asset asset_page_html(void);

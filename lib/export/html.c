@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/escape.h"
 #include "base/minmax.h"
 #include "base/sink.h"
 #include "export/asset_priv.h"
@@ -23,35 +22,36 @@ static void write_asset(struct sink *sink, const char *before, struct asset asse
 	sink_str(sink, after);
 }
 
-static void write_title(const struct extract *extract, const char *before, struct sink *sink)
+void html_write_head(const char *title, const char *sources, struct asset css, struct sink *sink)
 {
-	struct buf raw = {0}, plain = {0}, title = {0};
+	struct buf shown = {0};
 
-	extract_append_title(&raw, extract);
-	escape_terminal(&plain, buf_str(&raw));
-	escape_markup(&title, buf_str(&plain));
-	sink_str(sink, "<title>");
-	sink_str(sink, before);
-	sink_str(sink, buf_str(&title));
-	sink_str(sink, "</title>\n");
-	buf_release(&raw);
-	buf_release(&plain);
-	buf_release(&title);
+	escape_target_markup(&shown, title);
+	sink_printf(sink,
+		    "<!DOCTYPE html>\n"
+		    "<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+		    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+		    "style-src 'unsafe-inline'%s\">\n"
+		    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+		    "<meta name=\"generator\" content=\"profc " PROFC_VERSION "\">\n"
+		    "<title>%s</title>\n",
+		    sources, buf_str(&shown));
+	write_asset(sink, "<style>\n", asset_base_css(), "");
+	write_asset(sink, "", css, "</style>\n</head>\n<body>\n");
+	buf_release(&shown);
 }
 
 void html_write_begin(const struct extract *extract, const char *before, struct sink *sink)
 {
-	sink_str(sink,
-		 "<!DOCTYPE html>\n"
-		 "<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-		 "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-		 "style-src 'unsafe-inline'; script-src 'unsafe-inline'; worker-src blob:\">\n"
-		 "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-		 "<meta name=\"generator\" content=\"profc " PROFC_VERSION "\">\n");
-	write_title(extract, before, sink);
-	write_asset(sink, "<style>\n", asset_page_css(), "</style>\n</head>\n<body>\n");
+	struct buf title = {0};
+
+	buf_append_str(&title, before);
+	extract_append_title(&title, extract);
+	html_write_head(buf_str(&title),
+			"; script-src 'unsafe-inline'; worker-src blob:", asset_page_css(), sink);
 	write_asset(sink, "", asset_page_html(), "");
 	write_asset(sink, "<script id=\"reader\">\n", asset_page_reader_js(), "</script>\n");
+	buf_release(&title);
 }
 
 /* Browsers read texts of this size faster than one long one. A multiple of 4, to be base64. */

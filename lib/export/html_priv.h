@@ -3,9 +3,17 @@
 #ifndef PROFC_EXPORT_HTML_PRIV_H
 #define PROFC_EXPORT_HTML_PRIV_H
 
+#include "export/asset_priv.h"
+
 struct extract;
 struct page_data;
 struct sink;
+
+/*
+ * The head of any page, and the begin of its body. The title is raw text. `sources`: what its
+ * policy permits besides styles, each after "; ".
+ */
+void html_write_head(const char *title, const char *sources, struct asset css, struct sink *sink);
 
 /* Everything before the data; `before` precedes the title of the recording. */
 void html_write_begin(const struct extract *extract, const char *before, struct sink *sink);

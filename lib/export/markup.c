@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/escape.h"
 #include "export/extract_priv.h"
 
 void escape_markup_n(struct buf *out, const char *text, size_t nr_bytes)
@@ -37,6 +38,15 @@ void escape_markup_n(struct buf *out, const char *text, size_t nr_bytes)
 void escape_markup(struct buf *out, const char *text)
 {
 	escape_markup_n(out, text, strlen(text));
+}
+
+void escape_target_markup(struct buf *out, const char *text)
+{
+	struct buf plain = {0};
+
+	escape_terminal(&plain, text);
+	escape_markup_n(out, buf_str(&plain), plain.nr_bytes);
+	buf_release(&plain);
 }
 
 static void append_bytes(struct buf *out, uint64_t nr_bytes)
