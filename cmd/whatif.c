@@ -19,6 +19,7 @@
 #include "cmd/search_path.h"
 #include "cmd/view_options.h"
 #include "cmd/whatif_priv.h"
+#include "export/whatif_page.h"
 #include "profile/profile.h"
 #include "sampler/sampler.h"
 #include "view/whatif_text.h"
@@ -34,7 +35,7 @@ struct whatif_args {
 	bool written;
 	double max_slowdown_percent;
 	uint64_t limit;
-	bool json, csv;
+	bool json, csv, html;
 	const char *output;
 	struct view_options view;
 };
@@ -89,6 +90,10 @@ static const struct option_row rows[] = {
 	 .name = "csv",
 	 .offset = AT(csv),
 	 .help = "comma-separated values (RFC 4180)"},
+	{.type = OPTION_FLAG,
+	 .name = "html",
+	 .offset = AT(html),
+	 .help = "write a page for any browser to the FILE of -o, with a curve for each function"},
 	{.type = OPTION_FILE,
 	 .short_name = 'o',
 	 .name = "output",
@@ -113,6 +118,8 @@ static void print_to(const struct whatif *whatif, const struct whatif_facts *fac
 		whatif_print_json(facts, sink);
 	else if (whatif->args->csv)
 		whatif_print_csv(facts, sink);
+	else if (whatif->args->html)
+		whatif_write_html(facts, sink);
 	else
 		whatif_print_text(facts, &view, sink);
 }
@@ -296,8 +303,11 @@ static int run(struct whatif *whatif)
 
 static int check(const struct whatif_args *args, bool has_command, struct err *err)
 {
-	if (args->json && args->csv)
-		return err_set(err, ERR_INVALID, "--json cannot be combined with --csv");
+	if (args->json + args->csv + args->html > 1)
+		return err_set(err, ERR_INVALID, "--%s cannot be combined with --%s",
+			       args->json ? "json" : "csv", args->html ? "html" : "csv");
+	if (args->html && !args->output)
+		return err_set(err, ERR_INVALID, "--html needs -o FILE");
 	if (args->progress && args->written)
 		return err_set(err, ERR_INVALID, "--progress cannot be combined with --written");
 	if (has_command && args->record.pid_texts.nr)

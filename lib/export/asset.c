@@ -26,6 +26,7 @@ ASSET(flamegraph_js, "lib/export/flamegraph.js")
 ASSET(base_css, "lib/export/page/base.css")
 ASSET(page_css, "lib/export/page/page.css")
 ASSET(page_html, "lib/export/page/page.html")
+ASSET(whatif_css, "lib/export/page/whatif.css")
 /* The main script, in the order in which the files need each other. */
 #define PART "\"\n.incbin \"lib/export/page/"
 ASSET(page_reader_js, "lib/export/page/reader.js")

@@ -16,5 +16,6 @@ struct asset asset_page_css(void);
 struct asset asset_page_html(void);
 struct asset asset_page_js(void);
 struct asset asset_page_reader_js(void);
+struct asset asset_whatif_css(void);
 
 #endif

@@ -2,6 +2,8 @@
 /* The words of what functions are worth, for texts and pages. */
 #include "view/whatif_words.h"
 
+#include <math.h>
+
 #include "base/buf.h"
 #include "base/clock.h"
 #include "view/number.h"
@@ -43,6 +45,38 @@ void whatif_append_half(struct buf *out, const struct whatif_gain *gain)
 {
 	if (gain->is_known)
 		buf_printf(out, "\xc2\xb1 %.1f", gain->half_percent);
+}
+
+const char *whatif_why_unknown(const struct whatif_point *point)
+{
+	if (point->nr_refused)
+		return "it would need more than --max-slowdown";
+	if (point->nr_late)
+		return "threads could not be held in time";
+	return "too few trials";
+}
+
+void whatif_append_point(struct buf *out, const struct whatif_function *function, size_t speed)
+{
+	const struct whatif_point *point = &function->points[speed];
+	struct whatif_gain gain = whatif_point_gain(point);
+
+	buf_printf(out, "%.0f%% faster: ", 100 * whatif_speeds[speed]);
+	if (!gain.is_known) {
+		buf_printf(out, "not known, %s", whatif_why_unknown(point));
+		return;
+	}
+	whatif_append_gain(out, &gain);
+	buf_append_byte(out, ' ');
+	whatif_append_half(out, &gain);
+	buf_printf(out, ", %zu trials", point->nr);
+}
+
+double whatif_promised_percent(const struct whatif_row *row, double faster)
+{
+	double left = fmax(1 - row->percent / 100 * faster, 0);
+
+	return 100 / left - 100;
 }
 
 enum style whatif_gain_style(const struct whatif_gain *gain)

@@ -12,6 +12,7 @@ struct whatif_facts;
 struct whatif_function;
 struct whatif_gain;
 struct whatif_point;
+struct whatif_row;
 
 /* The gains that tables have: at two of the speeds, and the most of all. */
 #define WHATIF_NR_SHOWN 3
@@ -21,6 +22,10 @@ struct whatif_gain whatif_shown_gain(const struct whatif_function *function, siz
 /* "+33.1%", and "± 2.0"; of one that is not known nothing. */
 void whatif_append_gain(struct buf *out, const struct whatif_gain *gain);
 void whatif_append_half(struct buf *out, const struct whatif_gain *gain);
+/* "10% faster: +11.0% ± 1.2, 12 trials", or "10% faster: not known, " and why. */
+void whatif_append_point(struct buf *out, const struct whatif_function *function, size_t speed);
+/* Why a gain is not known. */
+const char *whatif_why_unknown(const struct whatif_point *point);
 /* Good or hot, if the interval is on one side of 0. */
 enum style whatif_gain_style(const struct whatif_gain *gain);
 
@@ -28,6 +33,11 @@ enum style whatif_gain_style(const struct whatif_gain *gain);
 void whatif_append_heading(struct buf *out, const struct whatif_facts *facts);
 /* What the experiments took, and what is to be known of them: lines, each with its newline. */
 void whatif_append_notes(struct buf *out, const struct whatif_facts *facts);
+/*
+ * The gain that a profile alone would have one expect from a function that is faster by a part of
+ * its time: that of a program with one thread (Amdahl). Infinite where nothing would be left.
+ */
+double whatif_promised_percent(const struct whatif_row *row, double faster);
 /* Trials without a result, because holds came late. */
 size_t whatif_nr_late(const struct whatif_facts *facts);
 

@@ -6,8 +6,10 @@ import json
 import os
 import random
 import subprocess
+import tempfile
 import time
 
+import browser
 import procfs
 from live import LiveCase
 from paths import PROFC
@@ -75,6 +77,25 @@ class Whatif(LiveCase):
             self.assertEqual(row["gain_pct"] == "", row["ci_pct"] == "")
             self.assertGreaterEqual(int(row["trials"]), 0)
         self.assertIn("--csv", profc("whatif", "--csv", "--json", "true", status=2).stderr)
+
+    def test_page(self):
+        """Its table, curves and notes are those of the run; the browser has nothing to object to."""
+        with self.pipeline(200, 100) as target, tempfile.TemporaryDirectory() as directory:
+            target.wait_ready()
+            path = os.path.join(directory, "whatif.html")
+            said = profc("whatif", "--html", "-o", path, *PROGRESS, "-p", target.pid, "-d", "5s", "-n", "2")
+            self.assertEqual((said.stdout, said.stderr), ("", ""))
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            self.assertEqual(text.count('<svg class="chart"'), 2)
+            with browser.Browser(400, 800) as page:
+                page.open(path, is_ready="document.readyState === 'complete'")
+                self.assertIn("gain of calls of finish_item", page.text("h1"))
+                self.assertRegex(page.text(".notes"), r"^\d+ trials in \d+ s")
+                self.assertEqual(page.run("[...document.querySelectorAll('.wide a')].map((at) => at.innerText).sort()"),
+                                 ["work_a", "work_b"])
+                self.assertLessEqual(page.run("document.documentElement.scrollWidth"), 400)
+                self.assertEqual(page.problems(), [])
 
     def check_gains(self, kind, truths, points):
         """The predicted gains of the hot function are within so many points and 1.5 times their ±."""
@@ -192,4 +213,8 @@ class Whatif(LiveCase):
 
     def test_usage(self):
         self.assertIn("one process", profc("whatif", status=2).stderr)
+        self.assertIn("-o FILE", profc("whatif", "--html", "true", status=2).stderr)
+        for other in ("--json", "--csv"):
+            said = profc("whatif", "--html", other, "-o", "/dev/null", "true", status=2).stderr
+            self.assertIn(f"{other} cannot be combined with --html", said)
         self.assertIn("combined", profc("whatif", "-p", os.getpid(), "true", status=2).stderr)

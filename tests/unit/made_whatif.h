@@ -55,7 +55,11 @@ static inline void made_whatif_tried(struct made_whatif *made, size_t speed, dou
 
 	for (int i = 0; i < MADE_PAIRS; i++)
 		pairs[i] = (struct whatif_pair){
-			.rate = 1000 + 10 * percent + (i - 1) * half / 0.2484, .base_rate = 1000};
+			.progress = 1000 + 10 * percent + (i - 1) * half / 0.2484,
+			.s = 1,
+			.base_progress = 1000,
+			.base_s = 1,
+		};
 	made->functions[made->facts.nr - 1].points[speed].pairs = pairs;
 	made->functions[made->facts.nr - 1].points[speed].nr = MADE_PAIRS;
 }
