@@ -762,14 +762,77 @@ static int draw_prepared(struct draft *draft, enum copies copies, struct err *er
 	return draw_prepared(draft, copies, err);
 }
 
-/* Makes the memory with its contents: nothing leads there yet. */
+/* The process, with all its threads stopped: for the patches, or before that. */
+struct standstill {
+	struct stopped stopped;
+	bool is_begun;
+};
+
+static int begin_standstill(struct standstill *still, const struct probe_access *access,
+			    uint64_t patience_ns, struct err *err)
+{
+	int status = access->is_stopped
+			     ? stopped_adopt(&still->stopped, access->command, patience_ns, err)
+			     : stopped_begin(&still->stopped, access->pid, access->command,
+					     STOPPED_BUT_ASLEEP, patience_ns, err);
+
+	still->is_begun = status == 0;
+	return status;
+}
+
+static void end_standstill(struct standstill *still, struct probe_cost *cost)
+{
+	if (!still->is_begun)
+		return;
+	stopped_end(&still->stopped);
+	still->is_begun = false;
+	cost->stop_ns += still->stopped.held_ns;
+}
+
+static bool has_one_thread(pid_t pid)
+{
+	struct proc_stat stat;
+
+	return proc_read_task_stat(pid, pid, &stat) && stat.nr_threads == 1;
+}
+
+/* Could the thread that is stopped make calls now? It was not amid a signal, nor a transfer. */
+static bool may_adopt(const struct standstill *still)
+{
+	const struct stopped *stopped = &still->stopped;
+
+	return stopped->nr == 1 && !stopped->nr_sleepers && !stopped->threads[0].signal &&
+	       !stopped->threads[0].is_group_stop;
+}
+
+/*
+ * A process with one thread is stopped once, for the calls and the patches. If that cannot be now,
+ * or there are more threads, one is stopped for the calls: NULL stays NULL then.
+ */
+static void begin_at_once(struct remote **remote, const struct probe_access *access,
+			  const struct remote_code *code, struct standstill *still,
+			  struct probe_cost *cost)
+{
+	if (access->is_stopped || !remote_knows_rows() || !has_one_thread(access->pid) ||
+	    begin_standstill(still, access, 0, NULL) < 0)
+		return;
+	if (!may_adopt(still) ||
+	    remote_adopt(remote, access, code, still->stopped.threads[0].tid, NULL) < 0)
+		end_standstill(still, cost);
+}
+
+/*
+ * Makes the memory with its contents: nothing leads there yet. The process may be stopped
+ * afterwards.
+ */
 static int make_region(struct installation *installation, struct draft *draft, enum copies copies,
-		       struct probe_cost *cost, struct err *err)
+		       struct standstill *still, struct probe_cost *cost, struct err *err)
 {
 	const struct probe_access *access = draft->access;
 	struct heap_rules rules = {.private_address = 0};
 	struct remote_code code;
 	struct remote *remote = NULL;
+	uint64_t held_ns;
 	int status = remote_find_code(access->pid, access->memory, access->hint, &code, err);
 
 	if (status == 0)
@@ -777,13 +840,18 @@ static int make_region(struct installation *installation, struct draft *draft, e
 	if (status == 0 && draft->plan.has_heap)
 		heap_draft_rules(&draft->heap, draft->heap_options, access->pid, &rules);
 	if (status == 0)
+		begin_at_once(&remote, access, &code, still, cost);
+	if (status == 0 && !remote)
 		status = remote_begin(&remote, access, &code, err);
 	if (status < 0 || !remote)
 		return status;
 	status = fill_region(installation, draft, &rules, remote, err);
-	cost->remote_ns += remote_end(remote);
-	if (status < 0)
+	held_ns = remote_end(remote);
+	cost->remote_ns += still->is_begun ? 0 : held_ns;
+	if (status < 0) {
+		end_standstill(still, cost);
 		return status;
+	}
 	if (draft->plan.has_heap)
 		begin_heap(installation, draft, &rules);
 	installation->counters = draft->plan.counters;
@@ -826,39 +894,39 @@ static void note_id_at(const struct installation *installation, const struct sto
 			   id_at & ~(uint64_t)PATCH_ID_MASK ? 0 : id_at);
 }
 
-static enum apply_outcome apply(struct installation *installation,
-				const struct probe_access *access, struct probe_cost *cost,
-				struct err *err)
+static enum apply_outcome apply_to(struct installation *installation,
+				   const struct probe_access *access, struct stopped *stopped,
+				   struct err *err)
 {
-	enum apply_outcome outcome = APPLIED;
-	struct stopped stopped;
-	int status = access->is_stopped
-			     ? stopped_adopt(&stopped, access->command, access->patience_ns, err)
-			     : stopped_begin(&stopped, access->pid, access->command,
-					     STOPPED_BUT_ASLEEP, access->patience_ns, err);
-
-	if (status < 0)
-		return APPLY_FAILED;
-	if (!region_is_of(&installation->region, &stopped)) {
-		stopped_end(&stopped);
+	if (!region_is_of(&installation->region, stopped)) {
 		fail_changed(access, err);
 		return APPLY_FAILED;
 	}
 	if (installation->heap.shared)
-		heap_find_ids(&installation->heap, &stopped, access->memory);
+		heap_find_ids(&installation->heap, stopped, access->memory);
 	if (installation->counters.nr_spans || installation->counters.has_notes)
-		note_id_at(installation, &stopped, access->memory);
+		note_id_at(installation, stopped, access->memory);
 	if (PATCH_READS_THREAD_DATA && installation->counters.nr_shards > 1 &&
-	    !have_thread_data(&stopped)) {
-		outcome = APPLY_NO_THREAD_DATA;
-	} else if (installation->has_owners && !have_own_word(&stopped, access->memory)) {
-		outcome = APPLY_NO_OWN_WORD;
-	} else if (!patched_apply(&installation->patched, &stopped, access->memory)) {
-		fail_changed(access, err);
-		outcome = APPLY_FAILED;
-	}
-	stopped_end(&stopped);
-	cost->stop_ns += stopped.held_ns;
+	    !have_thread_data(stopped))
+		return APPLY_NO_THREAD_DATA;
+	if (installation->has_owners && !have_own_word(stopped, access->memory))
+		return APPLY_NO_OWN_WORD;
+	if (patched_apply(&installation->patched, stopped, access->memory))
+		return APPLIED;
+	fail_changed(access, err);
+	return APPLY_FAILED;
+}
+
+static enum apply_outcome apply(struct installation *installation,
+				const struct probe_access *access, struct standstill *still,
+				struct probe_cost *cost, struct err *err)
+{
+	enum apply_outcome outcome;
+
+	if (!still->is_begun && begin_standstill(still, access, access->patience_ns, err) < 0)
+		return APPLY_FAILED;
+	outcome = apply_to(installation, access, &still->stopped, err);
+	end_standstill(still, cost);
 	return outcome;
 }
 
@@ -892,7 +960,9 @@ int installation_make(struct installation **installation, const struct probe_acc
 		      struct probe_request *requests, size_t nr_requests,
 		      const struct probe_extras *extras, struct probe_cost *cost, struct err *err)
 {
-	cleanup_free struct draft *draft = xmalloc(sizeof(*draft)); /* too large for a stack */
+	/* Too large for a stack. */
+	cleanup_free struct draft *draft = xmalloc(sizeof(*draft));
+	cleanup_free struct standstill *still = xcalloc(1, sizeof(*still));
 	struct installation *made = xcalloc(1, sizeof(*made));
 	enum copies copies = best_copies(access);
 	struct err own = ERR_INIT;
@@ -911,7 +981,7 @@ int installation_make(struct installation **installation, const struct probe_acc
 		struct patch_table patches;
 
 		own = (struct err)ERR_INIT;
-		status = make_region(made, draft, copies, cost, &own);
+		status = make_region(made, draft, copies, still, cost, &own);
 		/* Own copies take more addresses, which may be missing near the code. */
 		if (status == ERR_LIMIT && i > 0 && copies == COPIES_OF_OWNERS)
 			copies = COPIES_SHARED;
@@ -919,7 +989,7 @@ int installation_make(struct installation **installation, const struct probe_acc
 			continue;
 		patches = region_patches(&made->region);
 		patched_init(&made->patched, &patches);
-		outcome = apply(made, access, cost, &own);
+		outcome = apply(made, access, still, cost, &own);
 		if (outcome == APPLIED)
 			break;
 		if (outcome == APPLY_NO_THREAD_DATA)

@@ -2,13 +2,17 @@
 /* The memory of probes, in the process and in profc. */
 #include "inject/region.h"
 
+#include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -247,6 +251,17 @@ struct mapped {
 	uint64_t address, nr_bytes;
 };
 
+/*
+ * Calls that are to be made in a row, where no other thread runs: what they return is known before,
+ * and what they have led to is looked at afterwards.
+ */
+struct row {
+	struct remote_step steps[REMOTE_STEPS_MAX];
+	size_t nr;
+	int64_t fds[2]; /* of the descriptors that the process opens next */
+	size_t nr_fds;	/* used so far */
+};
+
 struct making {
 	struct region *region;
 	const struct region_plan *plan;
@@ -257,12 +272,74 @@ struct making {
 	struct memory data, rest;
 	struct mapped mapped[2 * REGION_PARTS_MAX + 2 + PADS_PAGES_MAX]; /* so far */
 	size_t nr_mapped;
-	uint64_t below_bytes; /* below the first part, of private memory and gaps */
+	uint64_t below_bytes;	/* below the first part, of private memory and gaps */
+	struct row *row;	/* NULL: calls are made at once */
+	bool is_first_reserved; /* the range of the first part */
 };
 
 static uint64_t pads_bytes(const struct region_contents *contents)
 {
 	return contents->pads ? contents->pads->nr * contents->pads->page_bytes : 0;
+}
+
+/* What the call returns; in a row: what it will return. */
+static int64_t call_there(struct making *making, long nr, const uint64_t *args,
+			  unsigned int nr_args, int64_t expected)
+{
+	struct row *row = making->row;
+
+	if (!row)
+		return remote_call(making->remote, nr, args, nr_args);
+	assert(row->nr < REMOTE_STEPS_MAX);
+	row->steps[row->nr] = (struct remote_step){.nr = nr};
+	memcpy(row->steps[row->nr++].args, args, nr_args * sizeof(*args));
+	return expected;
+}
+
+/* Makes the calls of the row, by themselves if need be. Returns -errno of the first that failed. */
+static int64_t make_row(struct making *making)
+{
+	const struct row *row = making->row;
+	int64_t result = 0;
+
+	making->row = NULL;
+	if (!row || remote_calls(making->remote, row->steps, row->nr))
+		return 0;
+	for (size_t i = 0; i < row->nr && result >= 0; i++)
+		result = remote_call(making->remote, row->steps[i].nr, row->steps[i].args, 6);
+	return result < 0 ? result : 0;
+}
+
+/* Descriptors above these are rare. */
+#define OPEN_MAX_KNOWN 1024
+
+/* In the process, which is stopped. */
+static bool find_next_descriptors(pid_t pid, int64_t fds[2])
+{
+	bool is_open[OPEN_MAX_KNOWN] = {false};
+	struct rlimit limit;
+	struct dirent *entry;
+	char path[32];
+	DIR *dir;
+	int nr = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	dir = opendir(path);
+	if (!dir || prlimit(pid, RLIMIT_NOFILE, NULL, &limit) < 0)
+		limit.rlim_cur = 0;
+	while (dir && (entry = readdir(dir))) {
+		unsigned long fd = strtoul(entry->d_name, NULL, 10);
+
+		if (*entry->d_name != '.' && fd < OPEN_MAX_KNOWN)
+			is_open[fd] = true;
+	}
+	if (dir)
+		closedir(dir);
+	for (int64_t fd = 0; fd < OPEN_MAX_KNOWN && fd < (int64_t)limit.rlim_cur && nr < 2; fd++) {
+		if (!is_open[fd])
+			fds[nr++] = fd;
+	}
+	return nr == 2;
 }
 
 /* Are our files mapped there, or did the process swap the descriptors before the calls of mmap? */
@@ -330,7 +407,7 @@ static int64_t map_there(struct making *making, const struct memory *memory,
 	const uint64_t args[] = {
 		wanted->address,	 wanted->nr_bytes,     (uint64_t)wanted->protection,
 		(uint64_t)wanted->flags, (uint64_t)memory->fd, wanted->offset};
-	int64_t got = remote_call(making->remote, SYS_mmap, args, 6);
+	int64_t got = call_there(making, SYS_mmap, args, 6, (int64_t)wanted->address);
 
 	if (got >= 0 && wanted->flags & MAP_FIXED_NOREPLACE)
 		note_mapped(making, (uint64_t)got, wanted->nr_bytes);
@@ -351,17 +428,18 @@ static int64_t reserve(struct making *making, uint64_t address, uint64_t nr_byte
 
 /*
  * Reserve the address ranges of parts before the header is mapped, but for the first one's, which
- * comes with that.
+ * comes with that, unless calls are made in a row: then what is mapped may replace what is there.
  */
 static int reserve_all(struct making *making, struct err *err)
 {
 	const struct region_plan *plan = making->plan;
 	int64_t status = 0;
 
+	making->is_first_reserved = making->row;
 	for (uint32_t i = 0; i < plan->nr_parts && status == 0; i++) {
 		bool is_one = is_one_range(&plan->parts[i], plan->head_bytes);
 
-		if (i)
+		if (i || making->is_first_reserved)
 			status = reserve(making, plan->parts[i].address,
 					 region_plan_bytes(plan, i, is_one));
 		if (status == 0 && !is_one)
@@ -379,7 +457,8 @@ static int64_t map_first(struct making *making)
 		.nr_bytes =
 			region_plan_bytes(plan, 0, is_one_range(&plan->parts[0], plan->head_bytes)),
 		.protection = PROT_READ | PROT_EXEC,
-		.flags = MAP_PRIVATE | MAP_FIXED_NOREPLACE};
+		.flags = MAP_PRIVATE |
+			 (making->is_first_reserved ? MAP_FIXED : MAP_FIXED_NOREPLACE)};
 
 	return map_there(making, &making->rest, &first);
 }
@@ -469,14 +548,7 @@ static int map_all(struct making *making, struct err *err)
 		status = map_gate(making);
 	if (status == 0)
 		status = map_pads(making);
-	if (status < 0)
-		return refused(err, making->pid, "map executable memory", status);
-	if (!is_mapped_there(making))
-		return err_set(err, ERR_CORRUPT,
-			       "process %d has mapped another file instead of the memory for its "
-			       "probes",
-			       (int)making->pid);
-	return 0;
+	return status < 0 ? refused(err, making->pid, "map executable memory", status) : 0;
 }
 
 /*
@@ -487,7 +559,7 @@ static int wipe_in_children(struct making *making, uint64_t address, uint64_t nr
 			    size_t code_at, struct err *err)
 {
 	const uint64_t args[] = {address, nr_bytes, MADV_WIPEONFORK};
-	int64_t status = remote_call(making->remote, SYS_madvise, args, 3);
+	int64_t status = call_there(making, SYS_madvise, args, 3, 0);
 
 	if (status < 0)
 		return refused(err, making->pid, "make memory that is cleared in children", status);
@@ -496,20 +568,28 @@ static int wipe_in_children(struct making *making, uint64_t address, uint64_t nr
 	return 0;
 }
 
+static uint64_t private_below(const struct making *making, uint64_t nr_bytes)
+{
+	const uint64_t part = making->plan->parts[0].address;
+
+	return part - min_u64(part, page_align(nr_bytes) + making->below_bytes);
+}
+
 /*
  * Code finds it by its address, so it may be anywhere but where the first part will be: if there is
  * room, below that.
  */
 static int map_private(struct making *making, uint64_t nr_bytes, uint64_t *address, struct err *err)
 {
-	const uint64_t part = making->plan->parts[0].address;
-	const uint64_t args[] = {part - min_u64(part, page_align(nr_bytes) + making->below_bytes),
+	const uint64_t wanted = private_below(making, nr_bytes);
+	const uint64_t args[] = {wanted,
 				 nr_bytes,
 				 PROT_READ | PROT_WRITE,
-				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+					 (making->row ? MAP_FIXED_NOREPLACE : 0),
 				 (uint64_t)-1,
 				 0};
-	int64_t at = remote_call(making->remote, SYS_mmap, args, 6);
+	int64_t at = call_there(making, SYS_mmap, args, 6, (int64_t)wanted);
 
 	if (at < 0)
 		return refused(err, making->pid, "map memory", at);
@@ -547,10 +627,11 @@ static int map_owners(struct making *making, struct err *err)
 
 static int make_memory(struct making *making, struct memory *memory, struct err *err)
 {
-	memory->fd = remote_call(making->remote, SYS_memfd_create,
-				 (const uint64_t[]){remote_text(making->remote, making->name),
-						    MFD_CLOEXEC | MFD_ALLOW_SEALING},
-				 2);
+	const uint64_t args[] = {remote_text(making->remote, making->name),
+				 MFD_CLOEXEC | MFD_ALLOW_SEALING};
+
+	memory->fd = call_there(making, SYS_memfd_create, args, 2,
+				making->row ? making->row->fds[making->row->nr_fds++] : 0);
 	return memory->fd < 0 ? refused(err, making->pid, "make memory to share", memory->fd) : 0;
 }
 
@@ -566,16 +647,14 @@ static bool is_sparse(const struct region_counters *counters)
 	return (uint64_t)counters->nr_shards << counters->shard_log2 > SPARSE_BYTES;
 }
 
-static int make_data(struct making *making, struct err *err)
+static int take_data(struct making *making, struct err *err)
 {
 	struct memory *data = &making->data;
 	const size_t nr_bytes = making->plan->data_bytes;
-	int status = make_memory(making, data, err);
+	int status =
+		memory_file_take(&data->file, making->pid, data->fd, making->name, nr_bytes, err);
 	void *at;
 
-	if (status == 0)
-		status = memory_file_take(&data->file, making->pid, data->fd, making->name,
-					  nr_bytes, err);
 	if (status == 0)
 		status = look_at(data, err);
 	if (status < 0)
@@ -601,14 +680,14 @@ static void add_patches(struct file_pieces *pieces, uint64_t offset,
 			patches->bytes, patches->nr_bytes);
 }
 
-static int make_rest(struct making *making, struct err *err)
+static int take_rest(struct making *making, struct err *err)
 {
 	const struct region_plan *plan = making->plan;
 	const struct region_contents *contents = making->contents;
 	struct file_pieces pieces = {.nr = 0};
 	struct memory *rest = &making->rest;
-	int status = make_memory(making, rest, err);
 	void *head;
+	int status;
 
 	file_pieces_add(&pieces, 0, &making->region->header, sizeof(making->region->header));
 	add_patches(&pieces, plan->patches_offset, contents->patches);
@@ -619,9 +698,8 @@ static int make_rest(struct making *making, struct err *err)
 				contents->nr_code_bytes[i]);
 	file_pieces_add(&pieces, pads_offset(plan), contents->pads ? contents->pads->bytes : NULL,
 			(size_t)pads_bytes(contents));
-	if (status == 0)
-		status = memory_file_take_filled(&rest->file, making->pid, rest->fd, making->name,
-						 &pieces, err);
+	status = memory_file_take_filled(&rest->file, making->pid, rest->fd, making->name, &pieces,
+					 err);
 	if (status == 0)
 		status = look_at(rest, err);
 	if (status < 0)
@@ -635,6 +713,15 @@ static int make_rest(struct making *making, struct err *err)
 	return 0;
 }
 
+/* -- both files in the process -- */
+
+static int make_files(struct making *making, struct err *err)
+{
+	int status = make_memory(making, &making->data, err);
+
+	return status < 0 ? status : make_memory(making, &making->rest, err);
+}
+
 /* One call, as each stops the process twice. */
 static bool close_both_there(const struct making *making)
 {
@@ -645,22 +732,139 @@ static bool close_both_there(const struct making *making)
 	       remote_call(making->remote, __NR_close_range, args, 3) == 0;
 }
 
-static void close_there(const struct making *making, const struct memory *memory)
+static void close_there(struct making *making, struct memory *memory)
 {
 	if (memory->fd >= 0)
-		remote_call(making->remote, SYS_close, (const uint64_t[]){(uint64_t)memory->fd}, 1);
+		call_there(making, SYS_close, (const uint64_t[]){(uint64_t)memory->fd}, 1, 0);
+	memory->fd = -1;
 }
 
-static void close_memory(const struct making *making)
+static void close_files(struct making *making)
 {
-	if (!close_both_there(making)) {
-		close_there(making, &making->data);
-		close_there(making, &making->rest);
+	if (!making->row && close_both_there(making))
+		return;
+	close_there(making, &making->data);
+	close_there(making, &making->rest);
+}
+
+/* -- in a row -- */
+
+static bool is_free(int maps, uint64_t address, uint64_t nr_bytes)
+{
+	struct proc_range_walk walk;
+	struct proc_range range = {.end = 0};
+	bool is_one = true;
+
+	proc_range_walk_begin(&walk, maps, PROC_RANGE_ANY);
+	walk.at = address;
+	while (is_one && range.end <= address)
+		is_one = proc_range_walk_next(&walk, &range);
+	proc_range_walk_end(&walk);
+	return !walk.has_failed && (!is_one || range.start >= address + nr_bytes);
+}
+
+/* Is there room for all that reserve_all() and make_heap_private() map, and where they map it? */
+static bool has_room(const struct making *making, int maps)
+{
+	const struct region_plan *plan = making->plan;
+	const uint64_t private_at = private_below(making, sizeof(struct heap_private));
+
+	for (uint32_t i = 0; i < plan->nr_parts; i++) {
+		bool is_one = is_one_range(&plan->parts[i], plan->head_bytes);
+
+		if (!is_free(maps, plan->parts[i].address, region_plan_bytes(plan, i, is_one)) ||
+		    (!is_one && !is_free(maps, plan->parts[i].data_address, plan->data_bytes)))
+			return false;
 	}
-	if (making->data.file >= 0 && !making->region->has_file)
-		close(making->data.file);
-	if (making->rest.file >= 0)
-		close(making->rest.file);
+	return private_at && is_free(maps, private_at, sizeof(struct heap_private));
+}
+
+/* Pads are too many for a row. */
+static void begin_row(struct making *making, struct row *row, int maps)
+{
+	if (!making->contents->pads && remote_may_make_row(making->remote) &&
+	    has_room(making, maps) && find_next_descriptors(making->pid, row->fds))
+		making->row = row;
+}
+
+/* A process that maps all of the range has no gap in it. */
+static bool is_all_mapped(int maps, const struct mapped *mapped)
+{
+	uint64_t at = mapped->address, end = mapped->address + mapped->nr_bytes;
+	struct proc_range range;
+
+	while (at < end && proc_range_find(maps, at, &range))
+		at = range.end;
+	return at >= end;
+}
+
+/* Memory that is cleared in children is a mapping of its own, as it differs from what follows. */
+static bool is_wiped(int maps, const struct region_header *header)
+{
+	struct proc_range range;
+
+	return !header->private_bytes ||
+	       (proc_range_find(maps, header->private_address, &range) &&
+		range.end == header->private_address + offsetof(struct heap_private, known));
+}
+
+static int end_first_row(struct making *making, int maps, struct err *err)
+{
+	int64_t result;
+
+	if (!making->row)
+		return 0;
+	result = make_row(making);
+	for (size_t i = 0; i < making->nr_mapped && result == 0; i++)
+		result = is_all_mapped(maps, &making->mapped[i]) ? 0 : -ENOMEM;
+	if (result == 0 && !is_wiped(maps, &making->region->header))
+		result = -EINVAL;
+	return result < 0 ? refused(err, making->pid, "map memory", result) : 0;
+}
+
+/* Up to the addresses that the code has to know. */
+static int make_first(struct making *making, struct row *row, struct err *err)
+{
+	cleanup_close int maps = proc_open_task_file(making->pid, making->pid, "maps");
+	const struct region_plan *plan = making->plan;
+	int status;
+
+	begin_row(making, row, maps);
+	status = make_files(making, err);
+	if (status == 0)
+		status = reserve_all(making, err);
+	if (status == 0 && plan->has_heap)
+		status = make_heap_private(making, err);
+	if (status == 0)
+		status = end_first_row(making, maps, err);
+	if (status == 0 && plan->counters.nr_own)
+		status = map_owners(making, err);
+	return status;
+}
+
+static int make_last(struct making *making, struct row *row, struct err *err)
+{
+	int status;
+
+	if (making->is_first_reserved) {
+		row->nr = 0;
+		making->row = row;
+	}
+	status = map_all(making, err);
+	if (making->row) {
+		int64_t result;
+
+		close_files(making);
+		result = make_row(making);
+		if (result < 0)
+			status = refused(err, making->pid, "map executable memory", result);
+	}
+	if (status == 0 && !is_mapped_there(making))
+		status = err_set(err, ERR_CORRUPT,
+				 "process %d has mapped another file instead of the memory for its "
+				 "probes",
+				 (int)making->pid);
+	return status;
 }
 
 int region_make(struct region *region, const struct region_plan *plan,
@@ -676,25 +880,27 @@ int region_make(struct region *region, const struct region_plan *plan,
 				.data = {.fd = -1, .file = -1},
 				.rest = {.fd = -1, .file = -1}};
 	const struct region_owner owner = region_own_identity();
+	struct row row = {.nr = 0};
 	int status;
 
 	write_name(making.name, sizeof(making.name), &owner);
 	*region = (struct region){.inode = 0};
 	fill_header(&region->header, plan, contents, &owner);
-	status = make_data(&making, err);
+	status = make_first(&making, &row, err);
 	if (status == 0)
-		status = reserve_all(&making, err);
-	if (status == 0 && plan->has_heap)
-		status = make_heap_private(&making, err);
-	if (status == 0 && plan->counters.nr_own)
-		status = map_owners(&making, err);
+		status = take_data(&making, err);
 	if (status == 0)
-		status = make_rest(&making, err);
+		status = take_rest(&making, err);
 	if (status == 0)
-		status = map_all(&making, err);
+		status = make_last(&making, &row, err);
+	making.row = NULL;
 	if (status < 0)
 		unmap_all(&making);
-	close_memory(&making);
+	close_files(&making);
+	if (making.data.file >= 0 && !region->has_file)
+		close(making.data.file);
+	if (making.rest.file >= 0)
+		close(making.rest.file);
 	if (status < 0)
 		region_close(region);
 	return status;

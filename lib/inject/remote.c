@@ -42,6 +42,7 @@
 
 #define KERNEL_SIGSET_BYTES 8
 #define ROOM_BYTES	    (64 * 1024) /* of stack, at least, below the used part */
+#define MAIN_ROOM_PART	    4		/* of the main stack, which grows, a part is enough */
 #define TRIES_MAX	    16		/* threads that are stopped until one will do */
 #define ASK_AGAIN_NS	    (20 * NS_PER_MS)
 /* Between two looks whether a thread has stopped. */
@@ -50,6 +51,13 @@
 #define SPIN_NS		(5 * NS_PER_US)
 #define PAUSE_MAX_NS	(50 * NS_PER_MS) /* between two searches */
 #define SEARCH_BYTES	(64 * 1024)	 /* of stack, in which a signal frame is searched */
+
+/*
+ * Ends a row of calls. A program without a handler for it does not notice it: so the thread just
+ * goes on if profc is gone by then.
+ */
+#define END_SIGNAL SIGURG
+#define END_BIT	   (UINT64_C(1) << (END_SIGNAL - 1))
 
 /* PTRACE_GET_RSEQ_CONFIGURATION, since Linux 5.13 */
 #define GET_RSEQ_CONFIGURATION 0x420f
@@ -78,6 +86,8 @@ struct remote {
 	struct remote_frame frame;
 	uint64_t stopped_ns;
 	bool is_adopted, is_group_stop;
+	bool makes_rows;   /* of calls */
+	bool is_at_signal; /* its last stop was for one: the kernel restarts interrupted calls */
 	bool is_to_begin_again;
 	bool is_entered;   /* registers and mask are ours */
 	bool is_gone;	   /* or it is gone */
@@ -421,12 +431,123 @@ int64_t remote_call(struct remote *remote, long nr, const uint64_t *args, unsign
 		return -EPERM;
 	remote_go_to_call(&regs, remote->code.call, &remote->frame);
 	remote_set_call(&regs, nr, values);
+	remote->is_at_signal = false;
 	if (remote->is_gone || !set_regs(remote, &regs) || !step(remote) || !step(remote) ||
 	    !get_regs(remote, &regs)) {
 		remote->is_gone = true;
 		return -ESRCH;
 	}
 	return remote_result(&regs);
+}
+
+bool remote_knows_rows(void)
+{
+	return remote_passed_bytes;
+}
+
+/*
+ * A program that waits for the signal would notice it. And a return through a frame makes the
+ * kernel forget how to continue a call with the rest of its time-out.
+ */
+static bool may_make_row(const struct remote *remote)
+{
+	struct proc_status status;
+
+	return remote_knows_rows() && machine_call(&remote->regs) != MACHINE_CALL_RESTART_BLOCK &&
+	       proc_read_status(remote->tid, &status) &&
+	       !((status.caught | status.pending_thread | status.pending_process) & END_BIT);
+}
+
+bool remote_may_make_row(const struct remote *remote)
+{
+	return remote->makes_rows && !remote->is_gone && !remote_is_filtered(remote);
+}
+
+/* Where a frame is that leads to the step with this number, or to the end. */
+static struct remote_frame frame_of_step(const struct remote *remote, size_t step, size_t nr)
+{
+	struct remote_frame frame = remote->frame;
+
+	frame.at -= (nr + 1 - step) * remote_passed_bytes;
+	return frame;
+}
+
+static void go_to_step(const struct remote *remote, const struct remote_step *steps, size_t step,
+		       size_t nr, struct user_regs_struct *regs)
+{
+	const struct remote_frame next = frame_of_step(remote, step + 1, nr);
+
+	*regs = remote->regs;
+	remote_go_to_call(regs, remote->code.call, &next);
+	remote_set_call(regs, steps[step].nr, steps[step].args);
+}
+
+/*
+ * A frame for each call, the first one unused, and one that lets the signal in. That leads to the
+ * last frame, and so to where the thread was.
+ */
+static bool push_steps(const struct remote *remote, const struct remote_step *steps, size_t nr)
+{
+	const size_t nr_bytes = (nr + 1) * remote_passed_bytes;
+	cleanup_free uint8_t *bytes = xcalloc(nr_bytes, 1);
+	struct user_regs_struct regs;
+
+	for (size_t i = 0; i < nr; i++) {
+		go_to_step(remote, steps, i, nr, &regs);
+		remote_passed_put(bytes + i * remote_passed_bytes, &remote->frame, &regs,
+				  UINT64_MAX);
+	}
+	regs = remote->regs;
+	remote_go_to_restore(&regs, &remote->frame);
+	remote_passed_put(bytes + nr * remote_passed_bytes, &remote->frame, &regs, ~END_BIT);
+	return write_memory(remote, frame_of_step(remote, 0, nr).at, bytes, nr_bytes);
+}
+
+static bool are_allowed(const struct remote *remote, const struct remote_step *steps, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (!filters_allow(remote, steps[i].nr, steps[i].args,
+				   remote->code.call + remote_call_bytes))
+			return false;
+	}
+	return true;
+}
+
+/* As step(), to the signal. */
+static bool run_to_end(struct remote *remote)
+{
+	for (;;) {
+		int status;
+
+		if (ptrace(PTRACE_CONT, remote->tid, NULL, NULL) < 0 ||
+		    !await_stop(remote, 0, &status))
+			return false;
+		if (!(status >> 16) && WSTOPSIG(status) == END_SIGNAL)
+			return true;
+		if (!(status >> 16) && WSTOPSIG(status) != SIGSTOP)
+			return false;
+		remote->has_sigstop |= !(status >> 16);
+	}
+}
+
+/* The thread does not run before it is told to: until then it would return at once. */
+bool remote_calls(struct remote *remote, const struct remote_step *steps, size_t nr)
+{
+	const uint64_t all = UINT64_MAX;
+	struct user_regs_struct regs;
+
+	if (!nr || nr > REMOTE_STEPS_MAX || !remote_may_make_row(remote) ||
+	    inject_stack_pointer(&remote->regs) - frame_of_step(remote, 0, nr).at >
+		    ROOM_BYTES / MAIN_ROOM_PART ||
+	    !are_allowed(remote, steps, nr) || !push_steps(remote, steps, nr) ||
+	    syscall(SYS_tgkill, remote->pid, remote->tid, END_SIGNAL) < 0)
+		return false;
+	go_to_step(remote, steps, 0, nr, &regs);
+	remote->is_at_signal =
+		set_regs(remote, &regs) && run_to_end(remote) &&
+		ptrace(PTRACE_SETSIGMASK, remote->tid, (void *)KERNEL_SIGSET_BYTES, &all) == 0;
+	remote->is_gone = !remote->is_at_signal;
+	return true;
 }
 
 /* Filters that we can read are checked for each call. Others allow the calls that a child of ours
@@ -513,7 +634,7 @@ static bool has_room(const struct remote *remote)
 	is_made = proc_range_find(maps, range.start - 1, &below) && !below.readable &&
 		  !below.writable && data > sp && data < range.end;
 	is_main = !is_made && is_main_stack(remote, &range);
-	return range.writable && sp - range.start >= ROOM_BYTES / (is_main ? 4 : 1) &&
+	return range.writable && sp - range.start >= ROOM_BYTES / (is_main ? MAIN_ROOM_PART : 1) &&
 	       (is_main || is_made) && !is_on_signal_stack(remote, &range);
 }
 
@@ -719,17 +840,17 @@ static bool all_are_filtered(const struct attempts *attempts)
 	       !attempts->nr_waits;
 }
 
-/* With the thread that the caller has stopped. */
-static int adopt(struct remote **remote, const struct probe_access *access,
-		 const struct remote_code *code, struct err *err)
+int remote_adopt(struct remote **remote, const struct probe_access *access,
+		 const struct remote_code *code, pid_t tid, struct err *err)
 {
 	struct remote *made = new_remote(access, code);
 	int signal = 0;
 
-	made->tid = access->command;
+	made->tid = tid;
 	made->is_adopted = true;
 	made->stopped_ns = clock_monotonic_ns();
 	if (read_stopped(made, &signal) && may_call(made) && prepare(made)) {
+		made->makes_rows = may_make_row(made);
 		*remote = made;
 		return 0;
 	}
@@ -814,7 +935,7 @@ static int find_thread(struct remote **remote, const struct probe_access *access
 int remote_begin(struct remote **remote, const struct probe_access *access,
 		 const struct remote_code *code, struct err *err)
 {
-	return access->is_stopped ? adopt(remote, access, code, err)
+	return access->is_stopped ? remote_adopt(remote, access, code, access->command, err)
 				  : find_thread(remote, access, code, err);
 }
 
@@ -838,12 +959,30 @@ static bool step_out(struct remote *remote)
 	}
 }
 
+/* Has the caller's stop interrupted a call, which the kernel restarts as the thread leaves a
+ * signal?
+ */
+static bool is_to_restart(const struct remote *remote)
+{
+	enum machine_call call = machine_call(&remote->regs);
+
+	return call != MACHINE_CALL_NONE && call != MACHINE_CALL_COMPLETE && !remote->is_at_signal;
+}
+
+static void give_back(struct remote *remote)
+{
+	if (!is_to_restart(remote) || step_out(remote))
+		put_back(remote);
+	if (remote->has_sigstop)
+		syscall(SYS_tgkill, remote->pid, remote->tid, SIGSTOP);
+}
+
 uint64_t remote_end(struct remote *remote)
 {
 	uint64_t held_ns;
 
 	if (remote->is_adopted)
-		put_back(remote);
+		give_back(remote);
 	else if (step_out(remote))
 		let_go(remote, 0);
 	else

@@ -3,6 +3,7 @@
 #define PROFC_INJECT_REMOTE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -53,8 +54,33 @@ int remote_find_code(pid_t pid, struct target_memory *memory, struct remote_hint
  */
 int remote_begin(struct remote **remote, const struct probe_access *access,
 		 const struct remote_code *code, struct err *err);
+/*
+ * The same with the only thread of a process, which the caller has stopped, and will resume.
+ * ERR_UNSUPPORTED: it will not do. Calls can be made in a row then, see remote_calls().
+ */
+int remote_adopt(struct remote **remote, const struct probe_access *access,
+		 const struct remote_code *code, pid_t tid, struct err *err);
 /* The result of the call: negative for -errno; -ESRCH also if the thread is gone. */
 int64_t remote_call(struct remote *remote, long nr, const uint64_t *args, unsigned int nr_args);
+
+struct remote_step {
+	long nr;
+	uint64_t args[6];
+};
+
+#define REMOTE_STEPS_MAX 32
+
+/* Can threads of this processor make calls in a row? */
+bool remote_knows_rows(void);
+/* Could this one? Only one that remote_adopt() has taken. */
+bool remote_may_make_row(const struct remote *remote);
+/*
+ * Make calls one after another, without a stop in between, which takes a fraction of the time of
+ * as many remote_call(). All are made, also if one fails: their results are not known, and the
+ * caller looks at what has become of the process. If profc is killed the thread makes them all by
+ * itself, and returns. False: none was made.
+ */
+bool remote_calls(struct remote *remote, const struct remote_step *steps, size_t nr);
 /* Has the thread a filter of system calls (seccomp)? Then it makes only those that we tried. */
 bool remote_is_filtered(const struct remote *remote);
 /* Write a short text for an argument; returns its address in the process. */

@@ -48,6 +48,15 @@ bool remote_frame_make(struct remote_frame *frame, pid_t tid, const struct user_
 		       uint64_t mask, uint64_t restore);
 
 /*
+ * A shorter frame, through which a thread passes from a call to the next one: its registers and its
+ * mask are set, and all else is as in `last`, the frame that the thread ends with. 0 bytes: there
+ * is none on this processor.
+ */
+extern const size_t remote_passed_bytes;
+void remote_passed_put(uint8_t *bytes, const struct remote_frame *last,
+		       const struct user_regs_struct *regs, uint64_t mask);
+
+/*
  * Set registers to the instruction that makes a call, and the return after it, which leads to the
  * frame; or to the return through the frame at once.
  */

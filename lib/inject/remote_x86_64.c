@@ -189,6 +189,19 @@ bool remote_frame_make(struct remote_frame *frame, pid_t tid, const struct user_
 	return true;
 }
 
+const size_t remote_passed_bytes = offsetof(struct frame, info);
+
+void remote_passed_put(uint8_t *bytes, const struct remote_frame *last,
+		       const struct user_regs_struct *regs, uint64_t mask)
+{
+	struct frame passed;
+
+	memcpy(&passed, last->bytes, offsetof(struct frame, info));
+	fill_context(&passed.context, regs);
+	passed.context.sigmask = mask;
+	memcpy(bytes, &passed, offsetof(struct frame, info));
+}
+
 void remote_go_to_call(struct user_regs_struct *regs, uint64_t call,
 		       const struct remote_frame *frame)
 {

@@ -42,8 +42,12 @@
  * Between two looks whether they have. Asleep, we leave our CPU to a thread that has to stop on it,
  * and get it back soon; had we only yielded, others could have run first, for milliseconds.
  */
-#define STOPPING_NS (20 * NS_PER_US)
-/* On a busy machine a thread may wait long for a CPU to stop on: the time grows up to this. */
+#define STOPPING_NS	(20 * NS_PER_US)
+#define STOPPING_NS_MAX (500 * NS_PER_US)
+/*
+ * On a busy machine a thread may wait long for a CPU to stop on: the time grows up to this. It is
+ * as long from the beginning for a thread that is the only one.
+ */
 #define STOP_NS_MAX    (40 * NS_PER_MS)
 #define TRIES_PER_STEP 4
 /* Between two tries the process runs for at least half of the time. */
@@ -172,6 +176,16 @@ static bool look_at(struct stopped_thread *thread, pid_t command)
 	return true;
 }
 
+/*
+ * Between two looks whether threads have stopped: longer where none that has stopped waits for the
+ * others, as each look takes CPU time.
+ */
+static uint64_t pause_between_looks_ns(const struct stopped *stopped, uint64_t waited_ns)
+{
+	return stopped->nr > 1 ? STOPPING_NS
+			       : min_u64(max_u64(waited_ns / 4, STOPPING_NS), STOPPING_NS_MAX);
+}
+
 /* Threads before `first` have stopped. Returns the first that has not, or nr. */
 static size_t collect(struct stopped *stopped, size_t first)
 {
@@ -193,12 +207,15 @@ static size_t collect(struct stopped *stopped, size_t first)
 
 static bool collect_until(struct stopped *stopped, uint64_t end_ns)
 {
+	uint64_t begun_ns = clock_monotonic_ns();
 	size_t first = 0;
 
 	while ((first = collect(stopped, first)) < stopped->nr) {
-		if (clock_monotonic_ns() >= end_ns)
+		uint64_t now_ns = clock_monotonic_ns();
+
+		if (now_ns >= end_ns)
 			return false;
-		pause_ns(STOPPING_NS);
+		pause_ns(pause_between_looks_ns(stopped, now_ns - begun_ns));
 	}
 	return true;
 }
@@ -455,7 +472,8 @@ static enum attempt stop_all(struct seizing *seizing)
 		/* None is late because it has taken us long to come to the last one. */
 		if (!seizing_ns)
 			seizing_ns = clock_monotonic_ns() - since_ns;
-		end_ns = since_ns + seizing_ns + stopped->stop_ns +
+		end_ns = since_ns + seizing_ns +
+			 (stopped->nr == 1 ? STOP_NS_MAX : stopped->stop_ns) +
 			 max_u64(stopped->nr * STOP_THREAD_NS, seizing_ns);
 		if (!collect_until(stopped, end_ns))
 			return ATTEMPT_AGAIN;

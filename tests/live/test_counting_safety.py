@@ -106,20 +106,24 @@ class Storm(LiveCase):
         self.check(program, **user)
 
 
+def keeps_registers(case):
+    flags = ["-mavx"] if platform.machine() == "x86_64" else []
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        if flags and " avx " not in file.read():
+            case.skipTest("this CPU has no AVX")
+    return build("keeps_registers", "-O2", "-g", *flags)
+
+
 class Registers(LiveCase):
     """Of the thread that makes system calls for profc."""
 
     def setUp(self):
         super().setUp()
-        flags = ["-mavx"] if platform.machine() == "x86_64" else []
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            if flags and " avx " not in file.read():
-                self.skipTest("this CPU has no AVX")
-        self.target = build("keeps_registers", "-O2", "-g", *flags)
+        self.target = keeps_registers(self)
         self.counted = ("-d", "0.02", "--count", "keeps_registers!^counted$")
 
-    def check(self, disturb):
-        with Running([self.target]) as target:
+    def check(self, disturb, *arguments):
+        with Running([self.target, *arguments]) as target:
             target.wait_ready()
             for _ in range(rounds(10)):
                 disturb(target.pid)
@@ -127,8 +131,15 @@ class Registers(LiveCase):
         self.assertGreater(said["rounds"], 100)
         self.assertEqual(said["wrong"], 0, said)
 
+    def count(self, pid):
+        attach_to_count(self.directory, pid, *self.counted)
+
     def test_are_kept(self):
-        self.check(lambda pid: attach_to_count(self.directory, pid, *self.counted))
+        self.check(self.count)
+
+    def test_of_the_only_thread_are_kept(self):
+        """It makes its calls in a row: signal frames lead from one to the next."""
+        self.check(self.count, "alone")
 
     def test_are_kept_where_profc_is_killed(self):
         moments = random.Random(9)
@@ -142,6 +153,7 @@ class Registers(LiveCase):
                 recorder.process.wait()
 
         self.check(kill)
+        self.check(kill, "alone")
 
 
 class Waits(LiveCase):
@@ -296,11 +308,24 @@ class Killed(LiveCase):
         self.assertGreater(nr_remains, 0, "no death came while there was something to leave")
 
     def test_at_any_of_its_calls(self):
+        said, nr = self.kill_at_calls([build("counted_storm"), "2"], QUICK)
+        self.assertGreater(said["calls"], 0)
+        self.assertGreater(nr, 20)
+
+    def test_at_any_of_its_calls_with_one_thread(self):
+        """All at which it waits for the thread, which makes a row of calls by itself then."""
+        said, nr = self.kill_at_calls(
+            [keeps_registers(self), "alone"], ("--mem", "--count", "keeps_registers!^counted$"), step_most=3
+        )
+        self.assertGreater(said["rounds"], 100)
+        self.assertEqual(said["wrong"], 0, said)
+        self.assertGreater(nr, 15)
+
+    def kill_at_calls(self, command, options, step_most=max(1, 64 // CYCLES)):
         """Before the first of ptrace(2), before one of the next sixteen, and so on to the end; with
         PROFC_TEST_CYCLES=64 before each."""
-        step_most = max(1, 64 // CYCLES)
         strace = need("strace")
-        with Running([build("counted_storm"), "2"]) as target:
+        with Running(command) as target:
             target.wait_ready()
             before = code(target.pid), own_state(target.pid)
             nr = 0
@@ -308,15 +333,15 @@ class Killed(LiveCase):
             while status != 0:
                 nr += random.randint(1, step_most) if nr else 1
                 status = subprocess.run(
-                    [strace, "-f", "-o", "/dev/null", "-e", "trace=ptrace",
-                     "-e", f"inject=ptrace:signal=SIGKILL:when={nr}",
-                     PROFC, "attach", "-p", str(target.pid), "-d", "0.02", *QUICK,
+                    [strace, "-f", "-o", "/dev/null", "-e", "trace=ptrace,tgkill",
+                     "-e", f"inject=ptrace,tgkill:signal=SIGKILL:when={nr}",
+                     PROFC, "attach", "-p", str(target.pid), "-d", "0.02", *options,
                      "-o", self.path("killed")],
                     stderr=subprocess.DEVNULL, check=False, timeout=60,
                 ).returncode
                 self.assertIsNone(target.process.poll(), f"the target has died of call {nr}")
                 self.assertUntouched(target.pid)
-            attach_to_count(self.directory, target.pid, "-d", "0.02", *QUICK)
+            attach_to_count(self.directory, target.pid, "-d", "0.02", *options)
             self.assertEqual(self.remains(target.pid), [])
             # It has pipes of its own while it makes a process.
             self.eventually(
@@ -324,7 +349,7 @@ class Killed(LiveCase):
             )
             (said,) = target.finish()
         self.assertEqual(target.process.returncode, 0)
-        self.assertGreater(nr, 20)
+        return said, nr
 
     def test_two_at_once_are_refused(self):
         with Running([build("counted_storm"), "2"]) as target:
