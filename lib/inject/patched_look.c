@@ -12,6 +12,7 @@
 #include "inject/patched_bytes.h"
 #include "inject/region.h"
 #include "proc/maps.h"
+#include "proc/range.h"
 #include "proc/read.h"
 #include "proc/target_memory.h"
 
@@ -35,8 +36,17 @@ bool page_is_written(pid_t pid, uint64_t address)
 
 struct looking {
 	pid_t pid;
-	struct buf maps;
+	struct buf maps; /* read when they are needed */
+	bool has_ended;	 /* then they could not be */
 };
+
+static void need_maps(struct looking *looking)
+{
+	if (!looking->maps.nr_bytes && !looking->has_ended)
+		looking->has_ended =
+			!proc_read_process_file(looking->pid, "maps", &looking->maps) ||
+			!looking->maps.nr_bytes;
+}
 
 static bool is_of_region(const struct proc_map *map)
 {
@@ -51,12 +61,13 @@ static bool leads_to_region(struct looking *looking, const struct patch_window *
 			    const uint8_t *bytes)
 {
 	size_t at = patch->kind == PATCH_CALL_GOT ? patch->nr_bytes - JUMP_BYTES : 0;
-	struct proc_maps_iter iter =
-		proc_maps_over(buf_str(&looking->maps), looking->maps.nr_bytes);
+	struct proc_maps_iter iter;
 	struct proc_map map;
 	int32_t distance;
 	uint64_t target;
 
+	need_maps(looking);
+	iter = proc_maps_over(buf_str(&looking->maps), looking->maps.nr_bytes);
 	memcpy(&distance, bytes + at + 1, sizeof(distance));
 	target = patch->address + at + JUMP_BYTES + (uint64_t)(int64_t)distance;
 	while (patch->nr_bytes >= JUMP_BYTES && (bytes[at] == 0xe9 || bytes[at] == 0xe8) &&
@@ -100,27 +111,29 @@ static bool has_patch_in(const struct patched *patched, uint64_t start, uint64_t
 	return false;
 }
 
-static bool is_writable_somewhere(const struct patched *patched, struct buf *maps)
+/* By the ranges alone: the text of all mappings takes four times as long. */
+static bool find_writable(const struct patched *patched, struct target_memory *memory,
+			  bool *is_writable)
 {
-	struct proc_maps_iter iter = proc_maps_over(buf_str(maps), maps->nr_bytes);
-	struct proc_map map;
+	struct proc_range_walk walk;
+	struct proc_range range;
 
-	while (proc_maps_next(&iter, &map) == 1) {
-		if (map.writable && has_patch_in(patched, map.start, map.end))
-			return true;
-	}
-	return false;
+	*is_writable = false;
+	proc_range_walk_begin(&walk, target_memory_maps(memory), PROC_RANGE_WRITE);
+	while (proc_range_walk_next(&walk, &range))
+		*is_writable |= has_patch_in(patched, range.start, range.end);
+	proc_range_walk_end(&walk);
+	return !walk.has_failed;
 }
 
-/* Frees `bytes`. */
-static bool look(const struct patched *patched, pid_t pid, struct patched_bytes *bytes,
-		 uint8_t *states, bool *is_writable)
+static bool look(const struct patched *patched, pid_t pid, struct target_memory *memory,
+		 bool is_stopped, uint8_t *states, bool *is_writable)
 {
+	struct patched_bytes *bytes = patched_bytes_new(&patched->patches, memory, is_stopped);
 	struct looking looking = {.pid = pid};
-	bool is_read = proc_read_process_file(pid, "maps", &looking.maps) && looking.maps.nr_bytes;
+	bool is_read = find_writable(patched, memory, is_writable);
 
 	if (is_read) {
-		*is_writable = is_writable_somewhere(patched, &looking.maps);
 		for (size_t i = 0; i < patched->patches.nr; i++) {
 			const struct patch_window patch = patch_table_window(&patched->patches, i);
 			const uint8_t *at = patched_bytes_at(bytes, i);
@@ -131,19 +144,17 @@ static bool look(const struct patched *patched, pid_t pid, struct patched_bytes 
 	}
 	buf_release(&looking.maps);
 	patched_bytes_free(bytes);
-	return is_read;
+	return is_read && !looking.has_ended;
 }
 
 bool patched_look(const struct patched *patched, pid_t pid, struct target_memory *memory,
 		  uint8_t *states, bool *is_writable)
 {
-	return look(patched, pid, patched_bytes_new(&patched->patches, memory, false), states,
-		    is_writable);
+	return look(patched, pid, memory, false, states, is_writable);
 }
 
 bool patched_look_stopped(const struct patched *patched, pid_t pid, struct target_memory *memory,
 			  uint8_t *states, bool *is_writable)
 {
-	return look(patched, pid, patched_bytes_new(&patched->patches, memory, true), states,
-		    is_writable);
+	return look(patched, pid, memory, true, states, is_writable);
 }
