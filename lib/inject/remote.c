@@ -875,7 +875,7 @@ static int find_thread(struct remote **remote, const struct probe_access *access
 	unsigned int nr_rounds = 0;
 	bool has_executed, is_stuck;
 
-	sparing_init(&sparing, pid);
+	sparing_init(&sparing, pid, false);
 	do {
 		/* In rounds 1, 2, 4, ...: so such waits can end in between. */
 		attempts.takes_waits = nr_rounds && !(nr_rounds & (nr_rounds - 1));

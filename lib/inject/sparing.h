@@ -40,8 +40,8 @@ struct sparing {
 	bool is_kept_out;      /* from such a CPU, by threads of real-time priority */
 };
 
-/* May take some milliseconds; nothing is stopped. */
-void sparing_init(struct sparing *sparing, pid_t pid);
+/* May take some milliseconds; nothing is stopped. is_alone: the process has one thread. */
+void sparing_init(struct sparing *sparing, pid_t pid, bool is_alone);
 void sparing_end(struct sparing *sparing); /* by the same thread, after sparing_leave() */
 
 enum sparing_look {

@@ -569,9 +569,9 @@ static bool look_before(void *context, pid_t tid)
 
 /*
  * Makes room for the threads, and for more that are born meanwhile. The watch of several begins
- * before any is stopped.
+ * before any is stopped. Returns how many there are.
  */
-static void reserve(struct stopped *stopped)
+static uint64_t reserve(struct stopped *stopped)
 {
 	struct proc_stat stat;
 	uint64_t nr = 1;
@@ -581,6 +581,13 @@ static void reserve(struct stopped *stopped)
 	ARRAY_RESERVE(stopped->threads, 64 + 2 * nr, stopped->cap);
 	if (nr > 1)
 		need_watch(stopped);
+	return nr;
+}
+
+static void begin_sparing(struct stopped *stopped, bool is_alone)
+{
+	stopped->sparing = xcalloc(1, sizeof(*stopped->sparing));
+	sparing_init(stopped->sparing, stopped->pid, is_alone);
 }
 
 static pid_t any_thread(const struct stopped *stopped)
@@ -592,8 +599,10 @@ static enum attempt attempt(struct stopped *stopped)
 {
 	struct seizing seizing = {.stopped = stopped, .outcome = ATTEMPT_DONE};
 	enum attempt outcome;
+	uint64_t nr = reserve(stopped);
 
-	reserve(stopped);
+	if (!stopped->sparing)
+		begin_sparing(stopped, nr == 1);
 	if (proc_for_each_task(stopped->pid, look_before, &seizing) <= 0)
 		return ATTEMPT_GONE;
 	outcome = seizing.outcome;
@@ -663,8 +672,6 @@ static int begin(struct stopped *stopped, uint64_t patience_ns, struct err *err)
 	pid_t tgid, spared;
 
 	stopped->stop_ns = STOP_NS;
-	stopped->sparing = xcalloc(1, sizeof(*stopped->sparing));
-	sparing_init(stopped->sparing, stopped->pid);
 	for (;;) {
 		begin_again(stopped);
 		outcome = attempt(stopped);
