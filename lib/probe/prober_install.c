@@ -376,9 +376,23 @@ static void search(struct prober *prober, struct prober_file *file)
 	prober_forget_names(prober);
 }
 
+static uint64_t print_range(uint64_t print, const struct proc_range *range)
+{
+	const uint64_t words[] = {range->start,
+				  range->end,
+				  range->offset,
+				  range->inode,
+				  makedev(range->dev_major, range->dev_minor),
+				  range->shared};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		print = lasting_hash_number(print, words[i]);
+	return print;
+}
+
 /*
  * A number that changes with any executable mapping, in some microseconds: libraries come rarely,
- * and the text of all mappings takes ten times as long. 0: the kernel does not tell.
+ * and the text of all mappings takes several times as long. 0: the kernel does not tell.
  */
 static uint64_t print_code(const struct target_memory *memory)
 {
@@ -386,18 +400,25 @@ static uint64_t print_code(const struct target_memory *memory)
 	struct proc_range range;
 
 	while (proc_range_next(target_memory_maps(memory), at, PROC_RANGE_EXECUTE, &range)) {
-		const uint64_t words[] = {range.start,
-					  range.end,
-					  range.offset,
-					  range.inode,
-					  makedev(range.dev_major, range.dev_minor),
-					  range.shared};
-
-		for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-			print = lasting_hash_number(print, words[i]);
+		print = print_range(print, &range);
 		at = range.end;
 	}
 	return at && errno == ENOENT ? print : 0;
+}
+
+/* The same number from a line of the text. */
+static uint64_t print_map(uint64_t print, const struct proc_map *map)
+{
+	const struct proc_range range = {.start = map->start,
+					 .end = map->end,
+					 .offset = map->inode ? map->offset : 0,
+					 .inode = map->inode,
+					 .dev_major = map->dev_major,
+					 .dev_minor = map->dev_minor,
+					 .shared = map->shared};
+
+	/* The kernel's page above all memory is in the text alone. */
+	return map->executable && map->start < UINT64_MAX / 2 ? print_range(print, &range) : print;
 }
 
 /* Is all code as it was when all mappings were read last? */
@@ -422,7 +443,10 @@ static bool gather_new(struct prober *prober, struct probed_process *process,
 	struct buf text = {0};
 	struct proc_maps_iter iter;
 	struct proc_map map;
-	const uint64_t print = print_code(memory); /* first, as more may be mapped meanwhile */
+	/* Before the text, as more may be mapped meanwhile. There is nothing to compare at first.
+	 */
+	const bool is_first = !process->looks.print;
+	const uint64_t print = is_first ? LASTING_HASH_BEGIN : print_code(memory);
 
 	if (has_old_code(process, print, memory))
 		return true;
@@ -434,6 +458,8 @@ static bool gather_new(struct prober *prober, struct probed_process *process,
 		struct prober_mapping mapping = {.start = map.start, .end = map.end};
 		bool is_new;
 
+		if (is_first)
+			process->looks.print = print_map(process->looks.print, &map);
 		if (is_of_probes(&map)) {
 			gathered->has_probes = true;
 			continue;
