@@ -63,7 +63,7 @@ static enum awaited_from end_from(struct awaited *awaited, uint64_t inode, enum 
 static enum awaited_from file_from(struct awaited *awaited, uint64_t fd, bool writes)
 {
 	char path[64], target[64];
-	unsigned long long inode;
+	uint64_t inode;
 	ssize_t got;
 
 	if (fd > INT_MAX)
@@ -73,9 +73,9 @@ static enum awaited_from file_from(struct awaited *awaited, uint64_t fd, bool wr
 	target[got > 0 ? got : 0] = '\0';
 	if (!strcmp(target, "anon_inode:[eventfd]"))
 		return AWAITED_INSIDE;
-	if (sscanf(target, "pipe:[%llu]", &inode) == 1)
+	if (proc_end_inode(target, "pipe:[", &inode))
 		return end_from(awaited, inode, writes ? PROC_END_READS : PROC_END_WRITES);
-	if (sscanf(target, "socket:[%llu]", &inode) == 1)
+	if (proc_end_inode(target, "socket:[", &inode))
 		return end_from(awaited, inode, PROC_END_SOCKET);
 	return AWAITED_UNKNOWN;
 }

@@ -79,8 +79,7 @@ bool proc_descriptor_writes(pid_t pid, int fd, bool *writes)
 	return writes_at(AT_FDCWD, path, writes);
 }
 
-/* The number in "pipe:[77]"; false if the target has another form. */
-static bool inode_in(const char *target, const char *prefix, uint64_t *inode)
+bool proc_end_inode(const char *target, const char *prefix, uint64_t *inode)
 {
 	if (strncmp(target, prefix, strlen(prefix)) != 0)
 		return false;
@@ -96,9 +95,9 @@ static void read_descriptor(struct proc_ends *ends, int directory, const char *n
 	bool writes;
 
 	target[got > 0 ? got : 0] = '\0';
-	if (inode_in(target, "socket:[", &inode))
+	if (proc_end_inode(target, "socket:[", &inode))
 		add_owner(ends, inode, PROC_END_SOCKET, pid);
-	else if (inode_in(target, "pipe:[", &inode) && writes_at(directory, name, &writes))
+	else if (proc_end_inode(target, "pipe:[", &inode) && writes_at(directory, name, &writes))
 		add_owner(ends, inode, writes ? PROC_END_WRITES : PROC_END_READS, pid);
 }
 

@@ -44,6 +44,12 @@ const struct proc_end *proc_ends_find(const struct proc_ends *ends, uint64_t ino
 /* Is a process among them? The end may be NULL. */
 bool proc_end_is_of(const struct proc_end *end, pid_t pid);
 
+/*
+ * The number in what /proc/PID/fd/N links to: 77 of "pipe:[77]" with the prefix "pipe:["; false if
+ * it is of another kind.
+ */
+bool proc_end_inode(const char *target, const char *prefix, uint64_t *inode);
+
 /* Is a descriptor of a process open for writing? False with errno if it cannot be read. */
 bool proc_descriptor_writes(pid_t pid, int fd, bool *writes);
 

@@ -31,7 +31,7 @@ enum style whatif_gain_style(const struct whatif_gain *gain);
 
 /* "what if it were faster: gain of calls of f, 497/s" */
 void whatif_append_heading(struct buf *out, const struct whatif_facts *facts);
-/* What the experiments took, and what is to be known of them: lines, each with its newline. */
+/* How much was tried, and how far it can be trusted: lines, each with its newline. */
 void whatif_append_notes(struct buf *out, const struct whatif_facts *facts);
 /*
  * The gain that a profile alone would have one expect from a function that is faster by a part of
