@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "symbol/object.h"
+#include "symbol/symbol_tables.h"
 
 bool data_symbols_hold(const struct symbol_object *object, uint64_t address)
 {
@@ -24,23 +25,19 @@ bool data_symbols_hold(const struct symbol_object *object, uint64_t address)
 	return false;
 }
 
-static void add_symbol(struct data_symbols *symbols, const struct symbol_object *object, int index)
+static void add_symbol(struct data_symbols *symbols, const struct table_symbol *found)
 {
-	GElf_Sym symbol;
-	GElf_Addr value;
-	GElf_Word section;
-	const char *name = dwfl_module_getsym_info(object->module, index, &symbol, &value, &section,
-						   NULL, NULL);
+	const GElf_Sym *symbol = &found->symbol;
 
-	if (!name || !*name || section == SHN_UNDEF || section == SHN_ABS || !symbol.st_size ||
-	    GELF_ST_TYPE(symbol.st_info) != STT_OBJECT)
+	if (GELF_ST_TYPE(symbol->st_info) != STT_OBJECT || !symbol->st_size ||
+	    found->section == SHN_UNDEF || found->section == SHN_ABS || !*found->name)
 		return;
 	ARRAY_GROW(symbols->rows, symbols->nr, symbols->cap);
 	symbols->rows[symbols->nr++] =
-		(struct data_symbol){.start = value,
-				     .end = value + symbol.st_size,
-				     .name = name,
-				     .is_global = GELF_ST_BIND(symbol.st_info) != STB_LOCAL};
+		(struct data_symbol){.start = found->value,
+				     .end = found->value + symbol->st_size,
+				     .name = found->name,
+				     .is_global = GELF_ST_BIND(symbol->st_info) != STB_LOCAL};
 }
 
 /* Of symbols at one address the last is shown: global before local, then the shorter name. */
@@ -60,10 +57,14 @@ static int compare(const void *a, const void *b)
 
 static void read_tables(struct data_symbols *symbols, const struct symbol_object *object)
 {
-	int nr = dwfl_module_getsymtab(object->module);
+	struct symbol_tables tables;
+	struct table_symbol found;
 
-	for (int i = 0; i < nr && !has_ended(object->ended); i++)
-		add_symbol(symbols, object, i);
+	symbol_tables_init(&tables, object->module);
+	for (int i = 0; i < tables.nr && !has_ended(object->ended); i++) {
+		if (symbol_tables_get(&tables, i, &found))
+			add_symbol(symbols, &found);
+	}
 	if (symbols->nr)
 		qsort(symbols->rows, symbols->nr, sizeof(*symbols->rows), compare);
 	symbols->is_read = true;

@@ -8,10 +8,12 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/minmax.h"
 #include "symbol/function_names.h"
 #include "symbol/minidebug.h"
 #include "symbol/object.h"
 #include "symbol/sizeless.h"
+#include "symbol/symbol_tables.h"
 
 #define RANK_NO_SIZE	    (UINT32_C(1) << 31)
 #define RANK_NO_TYPE	    (UINT32_C(1) << 30)
@@ -58,22 +60,46 @@ static bool is_no_function(const GElf_Sym *symbol, const char *name)
 /* Longer than any function written in assembly. */
 #define SIZELESS_BYTES_MAX (32 * 1024)
 
-/* The end of the code section of a symbol; false if it is not in one. */
-static bool section_end(Elf *elf, GElf_Word index, const GElf_Sym *symbol, GElf_Addr value,
-			uint64_t *end)
+/* The state while symbol tables are read. */
+struct reading {
+	/*
+	 * The last STT_FILE symbol: the local symbols after it are from that file. Global ones
+	 * come after all of them, without a file.
+	 */
+	const char *file;
+	Elf *elf;	   /* of the last symbol */
+	GElf_Word section; /* that of the last one, in `code_of`, */
+	Elf *code_of;
+	uint64_t code_end; /* and where it ends; 0: it has no code */
+};
+
+static uint64_t read_code_end(Elf *elf, GElf_Word index)
 {
 	GElf_Shdr header;
 	Elf_Scn *section;
 
 	if (index == SHN_UNDEF || index == SHN_ABS || index == SHN_COMMON)
-		return false;
+		return 0;
 	section = elf_getscn(elf, index);
-	if (!section || !gelf_getshdr(section, &header) || !(header.sh_flags & SHF_EXECINSTR))
+	return section && gelf_getshdr(section, &header) && header.sh_flags & SHF_EXECINSTR
+		       ? header.sh_addr + header.sh_size
+		       : 0;
+}
+
+/* The end of the code section of a symbol; false if it is not in one. Most are in the same. */
+static bool section_end(struct reading *reading, const struct table_symbol *found, uint64_t *end)
+{
+	if (found->elf != reading->code_of || found->section != reading->section) {
+		reading->code_of = found->elf;
+		reading->section = found->section;
+		reading->code_end = read_code_end(found->elf, found->section);
+	}
+	if (!reading->code_end)
 		return false;
 	/* `value` may be moved against st_value, and with it the section. */
-	*end = header.sh_addr + header.sh_size + (value - symbol->st_value);
-	if (!symbol->st_size && *end - value > SIZELESS_BYTES_MAX)
-		*end = value + SIZELESS_BYTES_MAX;
+	*end = reading->code_end + (found->value - found->symbol.st_value);
+	if (!found->symbol.st_size && *end - found->value > SIZELESS_BYTES_MAX)
+		*end = found->value + SIZELESS_BYTES_MAX;
 	return true;
 }
 
@@ -92,53 +118,41 @@ static enum symbol_source source_of(const struct symbol_object *object, Elf *elf
 	return SYMBOL_SOURCE_DYNSYM;
 }
 
-/* The state while symbol tables are read. */
-struct reading {
-	/*
-	 * The last STT_FILE symbol: the local symbols after it are from that file. Global ones
-	 * come after all of them, without a file.
-	 */
-	const char *file;
-	Elf *elf; /* of the last symbol */
-};
-
-static void add_symbol(struct elf_symbols *symbols, const struct symbol_object *object, int index,
-		       struct reading *reading)
+static void add_symbol(struct elf_symbols *symbols, const struct symbol_object *object,
+		       const struct table_symbol *found, struct reading *reading)
 {
-	GElf_Sym symbol;
-	GElf_Addr value;
-	GElf_Word section;
-	Elf *elf;
-	Dwarf_Addr bias;
+	const GElf_Sym *symbol = &found->symbol;
+	const char *name = found->name;
+	size_t nr_whole;
 	uint64_t end;
-	const char *name = dwfl_module_getsym_info(object->module, index, &symbol, &value, &section,
-						   &elf, &bias);
 
-	if (name && GELF_ST_TYPE(symbol.st_info) == STT_FILE)
+	if (GELF_ST_TYPE(symbol->st_info) == STT_FILE)
 		reading->file = *name ? name : NULL;
-	if (!name || is_no_function(&symbol, name) ||
-	    !section_end(elf, section, &symbol, value, &end) || value >= end)
+	if (is_no_function(symbol, name) || !section_end(reading, found, &end) ||
+	    found->value >= end)
 		return;
-	if (symbol.st_size && symbol.st_size < end - value)
-		end = value + symbol.st_size;
+	if (symbol->st_size && symbol->st_size < end - found->value)
+		end = found->value + symbol->st_size;
+	bare_name_bytes(name, &nr_whole);
 	ARRAY_GROW(symbols->rows, symbols->nr, symbols->cap);
 	symbols->rows[symbols->nr++] = (struct elf_symbol){
-		.start = value,
+		.start = found->value,
 		.end = end,
 		.name = name,
-		.file = GELF_ST_BIND(symbol.st_info) == STB_LOCAL ? reading->file : NULL,
-		.rank = rank_of(&symbol, name),
-		.is_sized = symbol.st_size != 0,
-		.is_function = GELF_ST_TYPE(symbol.st_info) != STT_NOTYPE,
-		.is_resolver = GELF_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC,
+		.file = GELF_ST_BIND(symbol->st_info) == STB_LOCAL ? reading->file : NULL,
+		.rank = rank_of(symbol, name),
+		.whole_print = name_print(name, nr_whole),
+		.is_sized = symbol->st_size != 0,
+		.is_function = GELF_ST_TYPE(symbol->st_info) != STT_NOTYPE,
+		.is_resolver = GELF_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC,
 		.is_part = function_name_is_of_part(name),
 	};
-	if (elf != reading->elf &&
+	if (found->elf != reading->elf &&
 	    (symbols->source == SYMBOL_SOURCE_NONE || symbols->source == SYMBOL_SOURCE_DYNSYM))
-		symbols->source = source_of(object, elf);
-	reading->elf = elf;
-	if (elf == object->elf)
-		symbols->bias = value - symbol.st_value;
+		symbols->source = source_of(object, found->elf);
+	reading->elf = found->elf;
+	if (found->elf == object->elf)
+		symbols->bias = found->value - symbol->st_value;
 }
 
 /* By address; of symbols at one address, the symbol that is shown comes last. */
@@ -181,9 +195,11 @@ static void close_gaps(struct elf_symbols *symbols)
 			next = row->start;
 	}
 	for (size_t i = 0; i < symbols->nr; i++) {
-		if (symbols->rows[i].end > reach)
-			reach = symbols->rows[i].end;
-		symbols->rows[i].reach = reach;
+		struct elf_symbol *row = &symbols->rows[i];
+
+		if (row->end > reach)
+			reach = row->end;
+		row->reach = (uint32_t)min_u64(reach - row->start, UINT32_MAX);
 	}
 }
 
@@ -346,13 +362,16 @@ static void sort(struct elf_symbols *symbols)
 void elf_symbols_init(struct elf_symbols *symbols, const struct symbol_object *object)
 {
 	struct reading reading = {.file = NULL};
-	int nr;
+	struct symbol_tables tables;
+	struct table_symbol found;
 
 	minidebug_check(object->elf);
-	nr = dwfl_module_getsymtab(object->module);
+	symbol_tables_init(&tables, object->module);
 	*symbols = (struct elf_symbols){.source = SYMBOL_SOURCE_NONE};
-	for (int i = 0; i < nr && !has_ended(object->ended); i++)
-		add_symbol(symbols, object, i, &reading);
+	for (int i = 0; i < tables.nr && !has_ended(object->ended); i++) {
+		if (symbol_tables_get(&tables, i, &found))
+			add_symbol(symbols, object, &found, &reading);
+	}
 	sort(symbols);
 	cut_sizeless(symbols, object);
 	add_start(symbols, object);
@@ -364,6 +383,12 @@ void elf_symbols_release(struct elf_symbols *symbols)
 	free(symbols->rows);
 	index_set_release(&symbols->names);
 	*symbols = (struct elf_symbols){.source = SYMBOL_SOURCE_NONE};
+}
+
+/* The highest end of a symbol and all before it. */
+static uint64_t reach_of(const struct elf_symbol *row)
+{
+	return row->start + row->reach;
 }
 
 /* The number of symbols that begin at or before an address. */
@@ -394,8 +419,9 @@ void elf_symbols_gap(const struct elf_symbols *symbols, uint64_t address, uint64
 {
 	size_t nr = nr_up_to(symbols, address);
 
-	if (nr && symbols->rows[nr - 1].reach <= address && symbols->rows[nr - 1].reach > *low)
-		*low = symbols->rows[nr - 1].reach;
+	if (nr && reach_of(&symbols->rows[nr - 1]) <= address &&
+	    reach_of(&symbols->rows[nr - 1]) > *low)
+		*low = reach_of(&symbols->rows[nr - 1]);
 	if (nr < symbols->nr && symbols->rows[nr].start < *high)
 		*high = symbols->rows[nr].start;
 }
@@ -450,8 +476,8 @@ const struct elf_symbol *elf_symbols_find(const struct elf_symbols *symbols, uin
 	const struct elf_symbol *label = NULL;
 	size_t low = nr_up_to(symbols, address);
 
-	for (int i = 0; i < SYMBOLS_BACK_MAX && low-- > 0 && symbols->rows[low].reach > address;
-	     i++) {
+	for (int i = 0;
+	     i < SYMBOLS_BACK_MAX && low-- > 0 && reach_of(&symbols->rows[low]) > address; i++) {
 		const struct elf_symbol *row = &symbols->rows[low];
 
 		if (row->end <= address)

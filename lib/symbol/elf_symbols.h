@@ -17,15 +17,16 @@ struct symbol_object;
  * where the file has it.
  */
 struct elf_symbol {
-	uint64_t start, end; /* [start, end) */
-	uint64_t reach;	     /* the highest end of this symbol and all before it */
-	const char *name;    /* borrowed from the object */
-	const char *file;    /* source file of a local symbol; or NULL */
-	uint32_t rank;	     /* of several symbols at one address, the lowest rank is shown */
-	bool is_sized;	     /* the table says how long it is */
-	bool is_function;    /* by its type; else a label, perhaps inside a function */
-	bool is_resolver;    /* STT_GNU_IFUNC: the code here chooses the function of this name */
-	bool is_part;	     /* function_name_is_of_part() */
+	uint64_t start, end;  /* [start, end) */
+	const char *name;     /* borrowed from the object */
+	const char *file;     /* source file of a local symbol; or NULL */
+	uint32_t reach;	      /* from `start` to the highest end of this symbol and all before it */
+	uint32_t rank;	      /* of several symbols at one address, the lowest rank is shown */
+	uint32_t whole_print; /* name_print() of the name without version and suffixes */
+	bool is_sized;	      /* the table says how long it is */
+	bool is_function;     /* by its type; else a label, perhaps inside a function */
+	bool is_resolver;     /* STT_GNU_IFUNC: the code here chooses the function of this name */
+	bool is_part;	      /* function_name_is_of_part() */
 };
 
 struct elf_symbols {

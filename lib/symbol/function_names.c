@@ -5,6 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/demangled_name.h"
+#include "base/index_set.h"
+#include "base/minmax.h"
 #include "symbol/demangle.h"
 
 static bool lacks_word(const struct name_wanted *wanted, const char *name)
@@ -163,6 +165,18 @@ size_t bare_name_bytes(const char *linkage_name, size_t *nr_whole_bytes)
 			;
 	}
 	return nr_bytes;
+}
+
+uint32_t name_print(const char *name, size_t nr_bytes)
+{
+	uint64_t first = 0, middle = 0, last = 0;
+	size_t nr = min_u64(nr_bytes, sizeof(first));
+
+	/* Names of C++ begin alike, and differ somewhere. */
+	memcpy(&first, name, nr);
+	memcpy(&middle, name + (nr_bytes - nr) / 2, nr);
+	memcpy(&last, name + nr_bytes - nr, nr);
+	return (uint32_t)(hash_mix(hash_mix(first ^ nr_bytes, middle), last) >> 32);
 }
 
 static bool any_form_matches(const struct name_wanted *wanted, const char *name)

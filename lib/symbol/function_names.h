@@ -5,6 +5,8 @@
 
 #include <regex.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "symbol/name_pool.h"
 
@@ -33,6 +35,12 @@ const char *unversioned_name(struct name_pool *pool, const char *linkage_name);
  * suffixes of clones and parts, too.
  */
 size_t bare_name_bytes(const char *linkage_name, size_t *nr_whole_bytes);
+
+/*
+ * A number that equal names have in common, and few others; made of some of the bytes, as names are
+ * long.
+ */
+uint32_t name_print(const char *name, size_t nr_bytes);
 
 /* The name without parameters and template arguments, owned by the pool. */
 const char *short_name(struct name_pool *pool, const char *name);

@@ -80,6 +80,18 @@ static char *find_word(const char *text)
 	return nr_best ? xstrndup(best, nr_best) : NULL;
 }
 
+/* Plain expressions that match each name: `--count .` need not look at any. */
+static bool matches_all(const char *text)
+{
+	static const char *const all[] = {".", ".*", ".+", "^", "^.", "^.*", "^.*$", "^.+$"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		if (strcmp(text, all[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 static int compile(regex_t *regex, const char *text, const char *what, struct err *err)
 {
 	int status = regcomp(regex, text, REG_EXTENDED | REG_NOSUB);
@@ -107,6 +119,7 @@ static int compile_both(struct function_pattern *pattern, const char *module, st
 		if (status < 0)
 			return status;
 		pattern->has_function = true;
+		pattern->has_all = matches_all(pattern->name);
 		pattern->word = find_word(pattern->name);
 	}
 	return 0;
@@ -151,7 +164,7 @@ bool function_pattern_takes_module(const struct function_pattern *pattern, const
 
 const regex_t *function_pattern_regex(const struct function_pattern *pattern)
 {
-	return pattern->has_function ? &pattern->function : NULL;
+	return pattern->has_function && !pattern->has_all ? &pattern->function : NULL;
 }
 
 const char *function_pattern_word(const struct function_pattern *pattern)

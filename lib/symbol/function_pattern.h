@@ -17,6 +17,7 @@ struct function_pattern {
 	char *text;	  /* as given; owned */
 	const char *name; /* the part for functions, in `text` */
 	bool has_module, has_function;
+	bool has_all;		  /* the expression for functions matches all names */
 	regex_t module, function; /* valid where has_… is set */
 	char *word;		  /* owned: in all names that match; NULL: not known */
 };

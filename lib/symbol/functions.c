@@ -383,6 +383,11 @@ static bool is_alias(const struct elf_symbol *aliases, size_t nr, const char *li
 	return false;
 }
 
+static bool wants_all(const struct name_wanted *wanted)
+{
+	return !wanted->regex && !wanted->exact && !wanted->word;
+}
+
 static bool is_meant(const struct symbol_functions *functions, const struct name_wanted *wanted,
 		     const struct entry *entry)
 {
@@ -390,6 +395,8 @@ static bool is_meant(const struct symbol_functions *functions, const struct name
 	struct dwarf_function function;
 	const char *go_name;
 
+	if (entry->nr_aliases && wants_all(wanted))
+		return true;
 	if (has_name(entry) && name_matches(wanted, entry->shown->name))
 		return true;
 	for (size_t i = entry->nr_aliases; i-- > 0;) {
@@ -528,17 +535,41 @@ static bool is_part_row(const struct symbol_functions *functions, const struct e
 	       strstr(aliases[entry->nr_aliases - 1].name, ".part.");
 }
 
+/* Names without suffixes: others are mostly told by one bit, and need not be looked at. */
+struct wholes {
+	struct name_index names;
+	uint8_t prints[UINT16_MAX / 8 + 1]; /* a bit for the lower half of each print */
+};
+
+static void add_whole(struct wholes *wholes, const struct elf_symbol *symbol)
+{
+	uint16_t bit = (uint16_t)symbol->whole_print;
+	size_t nr_whole;
+
+	bare_name_bytes(symbol->name, &nr_whole);
+	name_index_add(&wholes->names, symbol->name, nr_whole, 0);
+	wholes->prints[bit / 8] |= (uint8_t)(1u << bit % 8);
+}
+
+static bool is_whole(const struct wholes *wholes, const struct elf_symbol *symbol)
+{
+	uint16_t bit = (uint16_t)symbol->whole_print;
+	size_t nr_whole;
+
+	if (!(wholes->prints[bit / 8] & 1u << bit % 8))
+		return false;
+	bare_name_bytes(symbol->name, &nr_whole);
+	return name_index_has(&wholes->names, symbol->name, nr_whole);
+}
+
 /* Has it a symbol that differs from one of these only in suffixes? */
 static bool is_in(const struct symbol_functions *functions, const struct entry *entry,
-		  const struct name_index *wholes)
+		  const struct wholes *wholes)
 {
 	const struct elf_symbol *aliases = aliases_of(functions, entry);
 
 	for (size_t i = 0; i < entry->nr_aliases; i++) {
-		size_t nr_whole;
-
-		bare_name_bytes(aliases[i].name, &nr_whole);
-		if (name_index_has(wholes, aliases[i].name, nr_whole))
+		if (is_whole(wholes, &aliases[i]))
 			return true;
 	}
 	return false;
@@ -548,22 +579,17 @@ static bool is_in(const struct symbol_functions *functions, const struct entry *
 static void describe_divided(struct symbol_functions *functions, struct entry *const *entries,
 			     size_t nr)
 {
-	struct name_index wholes = {.nr = 0};
+	struct wholes wholes = {.names = {.nr = 0}};
 	struct entry **divided;
 	size_t nr_divided = 0;
 
 	for (size_t i = 0; i < nr; i++) {
-		const struct elf_symbol *aliases = aliases_of(functions, entries[i]);
-		size_t nr_whole;
-
 		if (!is_part_row(functions, entries[i]))
 			continue;
-		for (size_t j = 0; j < entries[i]->nr_aliases; j++) {
-			bare_name_bytes(aliases[j].name, &nr_whole);
-			name_index_add(&wholes, aliases[j].name, nr_whole, (uint32_t)i);
-		}
+		for (size_t j = 0; j < entries[i]->nr_aliases; j++)
+			add_whole(&wholes, &aliases_of(functions, entries[i])[j]);
 	}
-	if (!wholes.nr)
+	if (!wholes.names.nr)
 		return;
 	divided = xcalloc(nr, sizeof(struct entry *));
 	for (size_t i = 0; i < nr; i++) {
@@ -572,7 +598,7 @@ static void describe_divided(struct symbol_functions *functions, struct entry *c
 	}
 	describe(functions, divided, nr_divided);
 	free(divided);
-	name_index_release(&wholes);
+	name_index_release(&wholes.names);
 }
 
 /* Names are in the order of the table, not of addresses: each of them would be waited for. */
@@ -593,7 +619,8 @@ static struct entry **all_meant(struct symbol_functions *functions,
 	*nr = 0;
 	describe_made_names(functions);
 	for (size_t i = 0; i < functions->nr && !is_ended(functions); i++) {
-		fetch_name(functions, i + NAMES_AHEAD);
+		if (!wants_all(wanted))
+			fetch_name(functions, i + NAMES_AHEAD);
 		if (is_meant(functions, wanted, &functions->entries[i]))
 			meant[(*nr)++] = &functions->entries[i];
 	}
@@ -699,12 +726,16 @@ const struct symbol_function **symbol_functions_linked_as(struct symbol_function
 	return found;
 }
 
-/* Is it this name, with a version or suffixes at most? */
-static bool is_linked_as(const char *alias, const char *name, size_t nr_bytes)
+/* Is it this name, with a version or suffixes at most? The print is that of the name. */
+static bool is_linked_as(const struct elf_symbol *symbol, const char *name, size_t nr_bytes,
+			 uint32_t print)
 {
+	const char *alias = symbol->name;
 	size_t nr, nr_whole;
 
-	if (strncmp(alias, name, nr_bytes) != 0)
+	/* A name that itself seems to have a suffix is looked at. */
+	if ((symbol->whole_print != print && !memchr(name, '.', nr_bytes)) ||
+	    strncmp(alias, name, nr_bytes) != 0)
 		return false;
 	nr = bare_name_bytes(alias, &nr_whole);
 	return nr == nr_bytes || nr_whole == nr_bytes;
@@ -714,6 +745,7 @@ bool symbol_functions_has_linked_as(const struct symbol_functions *functions,
 				    const char *linkage_name)
 {
 	size_t nr_bytes = strlen(linkage_name);
+	uint32_t print = name_print(linkage_name, nr_bytes);
 
 	if (functions->has_linkage_names)
 		return name_index_find(&functions->linkage_names, linkage_name) != INDEX_NONE;
@@ -721,9 +753,8 @@ bool symbol_functions_has_linked_as(const struct symbol_functions *functions,
 		const struct entry *entry = &functions->entries[i];
 		const struct elf_symbol *aliases = aliases_of(functions, entry);
 
-		fetch_name(functions, i + NAMES_AHEAD);
 		for (size_t j = 0; j < entry->nr_aliases; j++) {
-			if (is_linked_as(aliases[j].name, linkage_name, nr_bytes))
+			if (is_linked_as(&aliases[j], linkage_name, nr_bytes, print))
 				return true;
 		}
 	}

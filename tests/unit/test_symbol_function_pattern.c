@@ -66,6 +66,25 @@ TEST(symbol_function_pattern, empty_parts_mean_all)
 	function_pattern_release(&pattern);
 }
 
+TEST(symbol_function_pattern, expression_of_all_names)
+{
+	static const char *const all[] = {".", ".*", "^.*$", "lib!."};
+	static const char *const some[] = {"..", ".$x", "^$", "\\.", "f", "[.]"};
+	struct function_pattern pattern;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		pattern = read_pattern(all[i]);
+		assert_null(function_pattern_regex(&pattern));
+		assert_true(pattern.has_function);
+		function_pattern_release(&pattern);
+	}
+	for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++) {
+		pattern = read_pattern(some[i]);
+		assert_non_null(function_pattern_regex(&pattern));
+		function_pattern_release(&pattern);
+	}
+}
+
 /* Only what is plain to see: a wrong word would hide functions. */
 TEST(symbol_function_pattern, word_that_all_matches_contain)
 {
