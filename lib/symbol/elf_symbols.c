@@ -123,7 +123,7 @@ static void add_symbol(struct elf_symbols *symbols, const struct symbol_object *
 {
 	const GElf_Sym *symbol = &found->symbol;
 	const char *name = found->name;
-	size_t nr_whole;
+	size_t nr_whole, nr_bytes;
 	uint64_t end;
 
 	if (GELF_ST_TYPE(symbol->st_info) == STT_FILE)
@@ -133,7 +133,7 @@ static void add_symbol(struct elf_symbols *symbols, const struct symbol_object *
 		return;
 	if (symbol->st_size && symbol->st_size < end - found->value)
 		end = found->value + symbol->st_size;
-	bare_name_bytes(name, &nr_whole);
+	nr_bytes = bare_name_bytes(name, &nr_whole);
 	ARRAY_GROW(symbols->rows, symbols->nr, symbols->cap);
 	symbols->rows[symbols->nr++] = (struct elf_symbol){
 		.start = found->value,
@@ -146,6 +146,7 @@ static void add_symbol(struct elf_symbols *symbols, const struct symbol_object *
 		.is_function = GELF_ST_TYPE(symbol->st_info) != STT_NOTYPE,
 		.is_resolver = GELF_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC,
 		.is_part = function_name_is_of_part(name),
+		.has_suffix = nr_whole != nr_bytes,
 	};
 	if (found->elf != reading->elf &&
 	    (symbols->source == SYMBOL_SOURCE_NONE || symbols->source == SYMBOL_SOURCE_DYNSYM))
@@ -359,6 +360,9 @@ static void sort(struct elf_symbols *symbols)
 	close_gaps(symbols);
 }
 
+/* Names are not in the order of the table: each of them would be waited for. */
+#define NAMES_AHEAD 16
+
 void elf_symbols_init(struct elf_symbols *symbols, const struct symbol_object *object)
 {
 	struct reading reading = {.file = NULL};
@@ -369,6 +373,7 @@ void elf_symbols_init(struct elf_symbols *symbols, const struct symbol_object *o
 	symbol_tables_init(&tables, object->module);
 	*symbols = (struct elf_symbols){.source = SYMBOL_SOURCE_NONE};
 	for (int i = 0; i < tables.nr && !has_ended(object->ended); i++) {
+		symbol_tables_fetch(&tables, i + NAMES_AHEAD);
 		if (symbol_tables_get(&tables, i, &found))
 			add_symbol(symbols, object, &found, &reading);
 	}
@@ -382,6 +387,7 @@ void elf_symbols_release(struct elf_symbols *symbols)
 {
 	free(symbols->rows);
 	index_set_release(&symbols->names);
+	free(symbols->suffixed);
 	*symbols = (struct elf_symbols){.source = SYMBOL_SOURCE_NONE};
 }
 
@@ -439,29 +445,56 @@ static uint32_t index_of_name(const struct elf_symbols *symbols, const char *nam
 	return index_set_find(&symbols->names, hash, has_equal_name, symbols, name);
 }
 
+static bool is_suffixed(const struct elf_symbols *symbols, uint32_t print)
+{
+	uint16_t bit = (uint16_t)print;
+
+	return symbols->suffixed[bit / 8] & 1u << bit % 8;
+}
+
+static void note_suffixed(struct elf_symbols *symbols)
+{
+	symbols->suffixed = xcalloc(UINT16_MAX / 8 + 1, 1);
+	for (size_t i = 0; i < symbols->nr; i++) {
+		uint16_t bit = (uint16_t)symbols->rows[i].whole_print;
+
+		if (symbols->rows[i].has_suffix)
+			symbols->suffixed[bit / 8] |= (uint8_t)(1u << bit % 8);
+	}
+}
+
 void elf_symbols_index_names(struct elf_symbols *symbols)
 {
-	if (symbols->has_names)
+	if (symbols->suffixed)
 		return;
+	note_suffixed(symbols);
 	for (size_t i = 0; i < symbols->nr && i < INDEX_NONE; i++) {
 		const char *name = symbols->rows[i].name;
-		uint64_t hash = hash_bytes(name, strlen(name));
+		uint64_t hash;
 
+		if (!is_suffixed(symbols, symbols->rows[i].whole_print))
+			continue;
+		hash = hash_bytes(name, strlen(name));
 		if (index_of_name(symbols, name, hash) == INDEX_NONE)
 			index_set_add(&symbols->names, hash, (uint32_t)i);
 	}
-	symbols->has_names = true;
 }
 
 const struct elf_symbol *elf_symbols_named(const struct elf_symbols *symbols, const char *name)
 {
-	if (symbols->has_names) {
+	size_t nr_whole;
+	uint32_t print;
+
+	bare_name_bytes(name, &nr_whole);
+	print = name_print(name, nr_whole);
+	if (symbols->suffixed && is_suffixed(symbols, print)) {
 		uint32_t index = index_of_name(symbols, name, hash_bytes(name, strlen(name)));
 
 		return index == INDEX_NONE ? NULL : &symbols->rows[index];
 	}
 	for (size_t i = 0; i < symbols->nr; i++) {
-		if (strcmp(symbols->rows[i].name, name) == 0)
+		if (symbols->rows[i].whole_print == print &&
+		    has_equal_name(symbols, (uint32_t)i, name))
 			return &symbols->rows[i];
 	}
 	return NULL;

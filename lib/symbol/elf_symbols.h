@@ -23,10 +23,11 @@ struct elf_symbol {
 	uint32_t reach;	      /* from `start` to the highest end of this symbol and all before it */
 	uint32_t rank;	      /* of several symbols at one address, the lowest rank is shown */
 	uint32_t whole_print; /* name_print() of the name without version and suffixes */
-	bool is_sized;	      /* the table says how long it is */
-	bool is_function;     /* by its type; else a label, perhaps inside a function */
-	bool is_resolver;     /* STT_GNU_IFUNC: the code here chooses the function of this name */
-	bool is_part;	      /* function_name_is_of_part() */
+	bool is_sized : 1;    /* the table says how long it is */
+	bool is_function : 1; /* by its type; else a label, perhaps inside a function */
+	bool is_resolver : 1; /* STT_GNU_IFUNC: the code here chooses the function of this name */
+	bool is_part : 1;     /* function_name_is_of_part() */
+	bool has_suffix : 1;  /* its name is longer than that of the whole */
 };
 
 struct elf_symbols {
@@ -34,8 +35,12 @@ struct elf_symbols {
 	size_t nr, cap;
 	uint64_t bias; /* these addresses minus those in the file */
 	enum symbol_source source;
-	struct index_set names; /* the first row of each name, once elf_symbols_index_names() */
-	bool has_names;
+	/*
+	 * Once elf_symbols_index_names(): a bit for the lower half of the print of each name with a
+	 * suffix, owned; and the first row of each name with such a bit.
+	 */
+	uint8_t *suffixed;
+	struct index_set names;
 };
 
 void elf_symbols_init(struct elf_symbols *symbols, const struct symbol_object *object);
@@ -55,7 +60,7 @@ const struct elf_symbol *elf_symbols_at(const struct elf_symbols *symbols, uint6
 void elf_symbols_gap(const struct elf_symbols *symbols, uint64_t address, uint64_t *low,
 		     uint64_t *high);
 
-/* Makes searches by name quick from now on; it takes as long as some tens of searches without. */
+/* Makes searches for names that others have with a suffix quick from now on. */
 void elf_symbols_index_names(struct elf_symbols *symbols);
 /* The first symbol with a name, or NULL. */
 const struct elf_symbol *elf_symbols_named(const struct elf_symbols *symbols, const char *name);

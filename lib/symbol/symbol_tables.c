@@ -101,3 +101,12 @@ bool symbol_tables_get(const struct symbol_tables *tables, int index, struct tab
 	found->elf = tables->elf;
 	return true;
 }
+
+void symbol_tables_fetch(const struct symbol_tables *tables, int index)
+{
+	GElf_Sym symbol;
+
+	if (index < tables->nr && tables->symbols && gelf_getsym(tables->symbols, index, &symbol) &&
+	    symbol.st_name < tables->nr_name_bytes)
+		__builtin_prefetch(tables->names + symbol.st_name);
+}

@@ -31,5 +31,7 @@ struct table_symbol {
 void symbol_tables_init(struct symbol_tables *tables, Dwfl_Module *module);
 /* False: it cannot be read, or has no name. */
 bool symbol_tables_get(const struct symbol_tables *tables, int index, struct table_symbol *found);
+/* Soon the name of this one will be looked at, if there is one. */
+void symbol_tables_fetch(const struct symbol_tables *tables, int index);
 
 #endif

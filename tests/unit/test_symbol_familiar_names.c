@@ -2,18 +2,29 @@
 #include "base/alloc.h"
 #include "symbol/elf_symbols.h"
 #include "symbol/familiar_names.h"
+#include "symbol/function_names.h"
 #include "tests/unit/unit.h"
 
 /* By address, and of one address the name to show last, as elf_symbols.h says. */
 static struct elf_symbol rows[] = {
-	{.start = 0x100, .end = 0x180, .reach = 0x180, .name = "__GI___libc_write"},
-	{.start = 0x100, .end = 0x180, .reach = 0x180, .name = "__libc_write"},
-	{.start = 0x100, .end = 0x180, .reach = 0x180, .name = "write"},
-	{.start = 0x200, .end = 0x240, .reach = 0x240, .name = "clock_nanosleep@@GLIBC_2.17"},
-	{.start = 0x300, .end = 0x340, .reach = 0x340, .name = "sum"},
-	{.start = 0x400, .end = 0x440, .reach = 0x440, .name = "__GI____strtof_l"},
+	{.start = 0x100, .end = 0x180, .reach = 0x80, .name = "__GI___libc_write"},
+	{.start = 0x100, .end = 0x180, .reach = 0x80, .name = "__libc_write"},
+	{.start = 0x100, .end = 0x180, .reach = 0x80, .name = "write"},
+	{.start = 0x200, .end = 0x240, .reach = 0x40, .name = "clock_nanosleep@@GLIBC_2.17"},
+	{.start = 0x300, .end = 0x340, .reach = 0x40, .name = "sum"},
+	{.start = 0x400, .end = 0x440, .reach = 0x40, .name = "__GI____strtof_l"},
 };
 static const struct elf_symbols symbols = {.rows = rows, .nr = ARRAY_SIZE(rows)};
+
+static void note_prints(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		size_t nr_whole;
+
+		bare_name_bytes(rows[i].name, &nr_whole);
+		rows[i].whole_print = name_print(rows[i].name, nr_whole);
+	}
+}
 
 /* A chain of levels, innermost first, in a builder of its own. */
 static struct symbol_chain *make_chain(struct result_builder *builder,
@@ -65,6 +76,7 @@ TEST(symbol_familiar_names, inlined_ones_by_their_symbol)
 	struct result_builder builder;
 	struct symbol_chain *chain = make_chain(&builder, levels, 2);
 
+	note_prints();
 	familiar_names_give(&builder, chain, &symbols, 0x310);
 	assert_string_equal(builder.result->locations[0].name, "write");
 	assert_string_equal(builder.result->locations[1].name, "sum");
