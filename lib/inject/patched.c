@@ -335,6 +335,20 @@ static bool read_run(struct patched_bytes *all, const struct run *run, uint8_t *
 	return read;
 }
 
+/* Are the old bytes of all patches there, and the instructions in front of them? */
+static bool has_old_bytes(struct patched_bytes *all, const struct run *run, const uint8_t *bytes)
+{
+	for (size_t i = 0; i < run->nr; i++) {
+		const struct patch_window patch = window_in(run, i);
+
+		if (memcmp(bytes + (patch.address - run->address), patch.old, patch.nr_known) !=
+			    0 ||
+		    !patched_bytes_lead_to(all, run->first + i))
+			return false;
+	}
+	return true;
+}
+
 static bool step_run(const struct run *run, uint8_t *bytes, struct target_memory *memory,
 		     enum run_step step)
 {
@@ -363,14 +377,14 @@ static bool count_semaphores(const struct patched *patched, struct target_memory
 	return true;
 }
 
-/* Gives the process a page of its own there, unless the last call did. */
+/* Gives the process a page of its own there, unless the last call did. It was read just now. */
 static bool touch(struct target_memory *memory, uint64_t address, const uint8_t *byte,
 		  uint64_t *touched)
 {
 	if (page_start(address) == *touched)
 		return true;
 	*touched = page_start(address);
-	return target_memory_put(memory, address, byte, 1);
+	return target_memory_put_read(memory, address, byte, 1);
 }
 
 static bool touch_patch(struct target_memory *memory, const struct patch_window *patch,
@@ -385,12 +399,12 @@ static bool touch_patch(struct target_memory *memory, const struct patch_window 
 }
 
 /*
- * Are the old bytes there, and the instructions in front of them? With `touches` pages are touched,
- * up to the first that differs; else the process is stopped.
+ * Are the old bytes there, and the instructions in front of them? Pages are touched, up to the
+ * first that differs.
  */
-static bool has_old_bytes(const struct patched *patched, struct target_memory *memory, bool touches)
+static bool touch_old_bytes(const struct patched *patched, struct target_memory *memory)
 {
-	struct patched_bytes *all = patched_bytes_new(&patched->patches, memory, !touches);
+	struct patched_bytes *all = patched_bytes_new(&patched->patches, memory, false);
 	uint64_t touched = UINT64_MAX;
 	bool is_same = true;
 
@@ -399,8 +413,7 @@ static bool has_old_bytes(const struct patched *patched, struct target_memory *m
 		const struct patch_window patch = patch_table_window(&patched->patches, i);
 
 		is_same = bytes && memcmp(bytes, patch.old, patch.nr_known) == 0 &&
-			  patched_bytes_lead_to(all, i) &&
-			  (!touches || touch_patch(memory, &patch, &touched));
+			  patched_bytes_lead_to(all, i) && touch_patch(memory, &patch, &touched);
 	}
 	patched_bytes_free(all);
 	return is_same;
@@ -422,7 +435,7 @@ static bool has_semaphores(const struct patched *patched, struct target_memory *
 
 bool patched_prepare(const struct patched *patched, struct target_memory *memory)
 {
-	return has_semaphores(patched, memory) && has_old_bytes(patched, memory, true);
+	return has_semaphores(patched, memory) && touch_old_bytes(patched, memory);
 }
 
 struct undoing {
@@ -526,7 +539,12 @@ static bool write_all(const struct patched *patched, struct stopped *stopped,
 		}
 		if (has_woken || is_word(patched, i))
 			is_read = read_run(all, &run, bytes, memory);
-		is_done &= is_read && step_run(&run, bytes, memory, step);
+		if (step == RUN_APPLY && is_read && !has_old_bytes(all, &run, bytes))
+			is_done = false;
+		else
+			is_done &= is_read && step_run(&run, bytes, memory, step);
+		if (step == RUN_APPLY && !is_done)
+			break;
 	}
 	patched_bytes_free(all);
 	return is_done;
@@ -588,8 +606,7 @@ bool patched_apply(const struct patched *patched, struct stopped *stopped,
 					      .found = move_in,
 					      .owner = (void *)(uintptr_t)patched};
 
-	if (!has_old_bytes(patched, memory, false) || contexts_need_sleeper(stopped, &search) ||
-	    !count_semaphores(patched, memory))
+	if (contexts_need_sleeper(stopped, &search) || !count_semaphores(patched, memory))
 		return false;
 	/*
 	 * Move threads first: thunks also work with the old bytes, and profc may be killed in
