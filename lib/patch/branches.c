@@ -30,12 +30,16 @@ struct addresses {
 
 /*
  * Which addresses are near places, but not at them? Few calls lead to such, and nearly all are told
- * apart by one bit: by its hash, so that other addresses have it, too.
+ * apart by one bit for some bytes of code: functions mostly begin with the first of these, which
+ * has a bit of its own.
  */
 struct insides {
-	uint8_t *bits; /* owned; NULL: not known */
-	unsigned int shift;
+	uint8_t *firsts, *others; /* owned; NULL: not known */
+	uint64_t from;
+	size_t nr;
 };
+
+#define INSIDE_LOG2 4
 
 struct branches {
 	struct addresses starts, places; /* without places: near the starts */
@@ -164,38 +168,59 @@ static bool are_among(const struct addresses *some, const struct addresses *all)
 	return true;
 }
 
-static uint64_t bit_of(const struct insides *insides, uint64_t address)
-{
-	return address * UINT64_C(0x9e3779b97f4a7c15) >> insides->shift;
-}
-
 static bool may_be_inside(const struct insides *insides, uint64_t address)
 {
-	uint64_t bit;
+	uint64_t bit = (address - insides->from) >> INSIDE_LOG2;
+	bool is_first = !(address & ((1u << INSIDE_LOG2) - 1));
 
-	if (!insides->bits)
+	if (!insides->firsts)
 		return true;
-	bit = bit_of(insides, address);
-	return insides->bits[bit / 8] & 1u << bit % 8;
+	return bit < insides->nr &&
+	       (is_first ? insides->firsts : insides->others)[bit / 8] & 1u << bit % 8;
 }
+
+/* The bytes from an address on, up to another one. */
+static void note_inside(struct insides *insides, uint64_t address, uint64_t end)
+{
+	const uint64_t bytes = UINT64_C(1) << INSIDE_LOG2;
+
+	for (uint64_t next; address < end; address = next) {
+		uint64_t bit = (address - insides->from) >> INSIDE_LOG2;
+
+		next = (address / bytes + 1) * bytes;
+		if (address % bytes == 0)
+			insides->firsts[bit / 8] |= (uint8_t)(1u << bit % 8);
+		if (address % bytes || end - address > 1)
+			insides->others[bit / 8] |= (uint8_t)(1u << bit % 8);
+	}
+}
+
+/* Made files may have places that are very far from each other. */
+#define INSIDES_MAX ((size_t)1 << 27)
 
 static void note_insides(struct branches *branches)
 {
 	struct insides *insides = &branches->insides;
-	uint64_t nr = 1;
+	const struct addresses *places = &branches->places;
+	uint64_t last = places->nr ? places->at[places->nr - 1] : 0;
 
-	for (size_t i = 0; i < branches->places.nr; i++)
-		nr += branches->reach[i];
-	/* At least 16 bits for each. */
-	insides->shift = (unsigned int)__builtin_clzll(nr) - 5;
-	insides->bits = xcalloc((size_t)1 << (64 - insides->shift - 3), 1);
-	for (size_t i = 0; i < branches->places.nr; i++) {
-		for (uint64_t k = 1; k < branches->reach[i]; k++) {
-			uint64_t bit = bit_of(insides, branches->places.at[i] + k);
+	if (!places->nr)
+		return;
+	insides->from = places->at[0] & -(UINT64_C(1) << INSIDE_LOG2);
+	if ((last - insides->from) >> INSIDE_LOG2 > INSIDES_MAX)
+		return;
+	insides->nr = (size_t)((last + UINT8_MAX - insides->from) >> INSIDE_LOG2) + 1;
+	insides->firsts = xcalloc(insides->nr / 8 + 1, 1);
+	insides->others = xcalloc(insides->nr / 8 + 1, 1);
+	for (size_t i = 0; i < places->nr; i++)
+		note_inside(insides, places->at[i] + 1, places->at[i] + branches->reach[i]);
+}
 
-			insides->bits[bit / 8] |= (uint8_t)(1u << bit % 8);
-		}
-	}
+static void insides_release(struct insides *insides)
+{
+	free(insides->firsts);
+	free(insides->others);
+	*insides = (struct insides){.firsts = NULL};
 }
 
 void branches_ask_about(struct branches *branches, const struct branches_places *places)
@@ -219,7 +244,7 @@ void branches_free(struct branches *branches)
 	addresses_release(&branches->starts);
 	addresses_release(&branches->places);
 	free(branches->reach);
-	free(branches->insides.bits);
+	insides_release(&branches->insides);
 	free(branches->at);
 	free(branches);
 }
@@ -298,9 +323,8 @@ void branches_sort(struct branches *branches)
 	branches->is_sorted = true;
 	addresses_release(&branches->places);
 	free(branches->reach);
-	free(branches->insides.bits);
+	insides_release(&branches->insides);
 	branches->places = (struct addresses){.nr = 0};
-	branches->insides = (struct insides){.bits = NULL};
 	branches->reach = NULL;
 }
 

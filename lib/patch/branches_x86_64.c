@@ -156,10 +156,9 @@ static void decode(struct code *code)
 
 /* Which of the bytes of a block may begin the opcode of something that leads on? One bit each. */
 struct opcodes {
-	uint64_t calls; /* with an offset of four bytes, that leads near enough to matter; */
-	uint64_t jumps; /* jump, branch or xbegin: likewise */
-	uint64_t brief; /* jump, branch or loop with an offset of one byte */
-	uint64_t sized; /* a prefix of a call, jump or branch that makes its offset shorter */
+	uint64_t calls;	   /* or jump, with an offset of four bytes that may matter; */
+	uint64_t branches; /* or xbegin: likewise */
+	uint64_t sized;	   /* a prefix of one of these that makes its offset shorter */
 };
 
 static unsigned int mask_of(__m128i is_set)
@@ -194,35 +193,48 @@ static __m128i are_two(__m128i first, __m128i second)
 		_mm_and_si128(are_equal(first, 0xff, 0xc7), are_equal(second, 0xff, 0xf8)));
 }
 
-/* Looks at 16 bytes, and sets bits from `at` on. */
-static void find_some_opcodes(struct opcodes *found, const uint8_t *bytes, uint8_t far,
-			      unsigned int at)
+/* Two bytes of the same, or a call or jump. */
+static bool has_long_offset(const uint8_t *bytes)
 {
-	const __m128i first = load(bytes), second = load(bytes + 1);
-	const __m128i is_two = are_two(first, second);
-	const __m128i is_brief = _mm_or_si128(
-		_mm_or_si128(are_equal(first, 0xf0, 0x70), are_equal(first, 0xfc, 0xe0)),
-		are_equal(first, 0xff, 0xeb));
-	const __m128i is_near = are_near(load(bytes + 4), far);
-	const __m128i is_jump = _mm_or_si128(_mm_and_si128(are_equal(first, 0xff, 0xe9), is_near),
-					     _mm_and_si128(is_two, are_near(load(bytes + 5), far)));
-	const __m128i is_sized = _mm_and_si128(
-		are_equal(first, 0xff, 0x66),
-		_mm_or_si128(are_equal(second, 0xfe, 0xe8), are_two(second, load(bytes + 2))));
-
-	found->calls |= (uint64_t)mask_of(_mm_and_si128(are_equal(first, 0xff, 0xe8), is_near))
-			<< at;
-	found->jumps |= (uint64_t)mask_of(is_jump) << at;
-	found->brief |= (uint64_t)mask_of(is_brief) << at;
-	found->sized |= (uint64_t)mask_of(is_sized) << at;
+	return (bytes[0] & 0xfe) == 0xe8 || (bytes[0] == 0x0f && (bytes[1] & 0xf0) == 0x80) ||
+	       (bytes[0] == 0xc7 && bytes[1] == 0xf8);
 }
 
 static struct opcodes find_opcodes(const uint8_t *bytes, uint8_t far)
 {
 	struct opcodes found = {.calls = 0};
+	uint64_t all = 0; /* of the first two kinds, wherever they lead */
 
-	for (unsigned int at = 0; at < BLOCK_BYTES; at += 16)
-		find_some_opcodes(&found, bytes + at, far, at);
+	for (unsigned int at = 0; at < BLOCK_BYTES; at += 16) {
+		const __m128i first = load(bytes + at);
+		const __m128i is_one = are_equal(first, 0xfe, 0xe8);
+		const __m128i is_two = are_two(first, load(bytes + at + 1));
+		const __m128i is_near_one = are_near(load(bytes + at + 4), far);
+		const __m128i is_near_two = are_near(load(bytes + at + 5), far);
+
+		found.calls |= (uint64_t)mask_of(_mm_and_si128(is_one, is_near_one)) << at;
+		found.branches |= (uint64_t)mask_of(_mm_and_si128(is_two, is_near_two)) << at;
+		found.sized |= (uint64_t)mask_of(are_equal(first, 0xff, 0x66)) << at;
+		all |= (uint64_t)mask_of(_mm_or_si128(is_one, is_two)) << at;
+	}
+	found.sized &= all >> 1 | (uint64_t)has_long_offset(bytes + BLOCK_BYTES)
+					  << (BLOCK_BYTES - 1);
+	return found;
+}
+
+/* Likewise jump, branch or loop with an offset of one byte. */
+static uint64_t find_brief(const uint8_t *bytes)
+{
+	uint64_t found = 0;
+
+	for (unsigned int at = 0; at < BLOCK_BYTES; at += 16) {
+		const __m128i first = load(bytes + at);
+
+		found |= (uint64_t)mask_of(_mm_or_si128(_mm_or_si128(are_equal(first, 0xf0, 0x70),
+								     are_equal(first, 0xfc, 0xe0)),
+							are_equal(first, 0xff, 0xeb)))
+			 << at;
+	}
 	return found;
 }
 
@@ -237,19 +249,20 @@ typedef bool matters_at(const struct code *code, const struct stretch *stretch, 
 
 static bool call_matters(const struct code *code, const struct stretch *stretch, uint64_t at)
 {
-	(void)stretch;
-	return at + 5 <= code->end &&
-	       branches_keep(code->branches, at,
-			     with_offset(at, 1, code->bytes + (at - code->address)), true);
+	const uint8_t *opcode = code->bytes + (at - code->address);
+	uint64_t target;
+
+	if (at + 5 > code->end)
+		return false;
+	target = with_offset(at, 1, opcode);
+	return opcode[0] == 0xe8 ? branches_keep(code->branches, at, target, true)
+				 : matters(code, stretch, at, target);
 }
 
-static bool jump_matters(const struct code *code, const struct stretch *stretch, uint64_t at)
+static bool branch_matters(const struct code *code, const struct stretch *stretch, uint64_t at)
 {
-	const uint8_t *opcode = code->bytes + (at - code->address);
-	size_t opcode_bytes = opcode[0] == 0xe9 ? 1 : 2;
-
-	return at + opcode_bytes + sizeof(int32_t) <= code->end &&
-	       matters(code, stretch, at, with_offset(at, opcode_bytes, opcode));
+	return at + 6 <= code->end &&
+	       matters(code, stretch, at, with_offset(at, 2, code->bytes + (at - code->address)));
 }
 
 /* Processors disagree on the length of the offset, which is four bytes in the other form. */
@@ -311,9 +324,9 @@ static uint64_t end_in_block(const struct code *code, const struct stretch *stre
 	}
 	found = find_opcodes(bytes, code->far);
 	if (stretch->has_brief && may_have_brief(stretch, at, at + BLOCK_BYTES))
-		end = end_of_bits(code, stretch, at, found.brief & mask, brief_matters);
+		end = end_of_bits(code, stretch, at, find_brief(bytes) & mask, brief_matters);
 	end = max_u64(end, end_of_bits(code, stretch, at, found.calls & mask, call_matters));
-	end = max_u64(end, end_of_bits(code, stretch, at, found.jumps & mask, jump_matters));
+	end = max_u64(end, end_of_bits(code, stretch, at, found.branches & mask, branch_matters));
 	end = max_u64(end, end_of_bits(code, stretch, at, found.sized & mask, sized_matters));
 	return at + end;
 }
