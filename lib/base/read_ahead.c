@@ -7,6 +7,7 @@
 
 /* No kernel has smaller pages. */
 #define PAGE_BYTES UINT64_C(4096)
+#define MORE_BYTES ((READ_AHEAD_PAGES - 1) * PAGE_BYTES)
 
 size_t read_ahead_get(struct read_ahead *ahead, uint64_t address, void *out, size_t nr_bytes)
 {
@@ -17,6 +18,8 @@ size_t read_ahead_get(struct read_ahead *ahead, uint64_t address, void *out, siz
 		return nr_bytes;
 	}
 	wanted = ((address + nr_bytes + PAGE_BYTES - 1) & -PAGE_BYTES) - address;
+	if (ahead->is_of_file && wanted <= sizeof(ahead->bytes) - MORE_BYTES)
+		wanted += MORE_BYTES;
 	if (nr_bytes > PAGE_BYTES || wanted > sizeof(ahead->bytes))
 		return ahead->read(ahead->context, address, out, nr_bytes);
 	ahead->address = address;

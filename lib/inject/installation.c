@@ -164,6 +164,15 @@ static size_t read_process(void *memory, uint64_t address, void *out, size_t nr_
 	return target_memory_read(memory, address, out, nr_bytes);
 }
 
+static void begin_file(const struct draft *draft, struct read_ahead *ahead,
+		       const struct probe_code *code)
+{
+	ahead->read = draft->read_file;
+	ahead->context = code->file;
+	ahead->is_of_file = true;
+	ahead->nr_bytes = 0;
+}
+
 static size_t read_file_at(const struct draft *draft, const struct probe_request *request,
 			   uint8_t *bytes, size_t nr_bytes)
 {
@@ -171,7 +180,7 @@ static size_t read_file_at(const struct draft *draft, const struct probe_request
 
 	/* Places of one file follow each other. */
 	if (draft->file->context != code->file)
-		*draft->file = (struct read_ahead){.read = draft->read_file, .context = code->file};
+		begin_file(draft, draft->file, code);
 	return read_ahead_get(draft->file, request->address - code->bias, bytes, nr_bytes);
 }
 
@@ -323,6 +332,7 @@ static enum patch_outcome draw(struct draft *draft, struct probe_request *reques
 					  .bias = request->code->bias,
 					  .bytes = bytes,
 					  .nr_readable = nr,
+					  .is_plain = request->is_plain,
 					  .spared_from = next_address(draft, request)};
 	struct patch *patch = next_patch(draft);
 
@@ -438,8 +448,7 @@ static uint16_t breakpoints_between(const struct draft *draft, const struct prob
 	if (!draft->read_file || end - start > sizeof(bytes))
 		return 0;
 	if (draft->between->context != code->file)
-		*draft->between =
-			(struct read_ahead){.read = draft->read_file, .context = code->file};
+		begin_file(draft, draft->between, code);
 	return read_ahead_get(draft->between, start - code->bias, bytes, nr_bytes) == nr_bytes
 		       ? patch_breakpoints_of(bytes, nr_bytes)
 		       : 0;
@@ -646,8 +655,8 @@ static int draw_all(struct draft *draft, enum copies copies, struct err *err)
 				.memory = xcalloc(1, sizeof(*draft->memory)),
 				.file = xcalloc(1, sizeof(*draft->file)),
 				.between = xcalloc(1, sizeof(*draft->between))};
-	*draft->memory =
-		(struct read_ahead){.read = read_process, .context = draft->access->memory};
+	draft->memory->read = read_process;
+	draft->memory->context = draft->access->memory;
 	if (draft->gate && !is_sharded)
 		return err_set(err, ERR_INVALID,
 			       "calls inside of a function cannot be counted in process %d: its "

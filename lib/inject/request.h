@@ -55,6 +55,7 @@ struct probe_request {
 	bool is_site;	       /* or the nop of a static probe */
 	bool has_other_word;   /* is_site: the word is not of its file */
 	uint8_t exit_at;       /* is_exit: the offset of the way out, in nr_bytes */
+	bool is_plain;	       /* an entry: as patch_function has it */
 	bool is_syscall;       /* or, in front of a system call, nr_bytes of instructions */
 	uint16_t return_at;    /* PATCH_NOTE: by PATCH_RETURN_AT() */
 	uint8_t gate;	       /* PATCH_SPAN_*: the number of the function that is timed */

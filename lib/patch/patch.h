@@ -238,6 +238,11 @@ struct patch_function {
 	 */
 	const uint8_t *bytes;
 	size_t nr_readable;
+	/*
+	 * No branch leads to its first PATCH_REACH_MAX_BYTES, and no function begins in those that
+	 * patch_entry_reach() tells: `branches` need not be asked.
+	 */
+	bool is_plain;
 	/* Another tool has one at the first byte, so that byte must stay. */
 	bool has_breakpoint;
 	/* From there on another probe may be: bytes are overwritten only if need be. 0: nowhere. */

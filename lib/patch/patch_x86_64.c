@@ -335,8 +335,7 @@ static enum patch_outcome judge_window(const struct window *window, const struct
 	const struct patch_function *function = window->function;
 	uint64_t start = function->address - function->bias;
 	uint64_t at = patch->address - function->bias;
-	uint64_t end = function->nr_bytes ? start + function->nr_bytes
-					  : branches_next_start(branches, start);
+	uint64_t end;
 
 	for (size_t i = 0; i < window->nr_targets; i++) {
 		enum patch_outcome outcome = judge_target(function, patch, window->targets[i]);
@@ -344,13 +343,17 @@ static enum patch_outcome judge_window(const struct window *window, const struct
 		if (outcome)
 			return outcome;
 	}
-	if (branches_lead_into(branches, at, at + patch->nr_bytes))
+	if (window->is_behind_first && function->spared_from &&
+	    patch->address + patch->nr_bytes > function->spared_from)
 		return PATCH_JUMPED_INTO;
-	if (window->is_behind_first &&
-	    (branches_lead_into(branches, start, at + 1) ||
-	     (function->spared_from && patch->address + patch->nr_bytes > function->spared_from)))
+	if (function->is_plain)
+		return PATCH_OK;
+	if (branches_lead_into(branches, at, at + patch->nr_bytes) ||
+	    (window->is_behind_first && branches_lead_into(branches, start, at + 1)))
 		return PATCH_JUMPED_INTO;
 	/* A branch from before the window is passed once by each call. */
+	end = function->nr_bytes ? start + function->nr_bytes
+				 : branches_next_start(branches, start);
 	if (branches_loop_to(branches, at, at, end) ||
 	    branches_loop_to(branches, start, start, end))
 		return PATCH_LOOPS_TO_ENTRY;

@@ -154,19 +154,31 @@ static size_t read_image(void *image, uint64_t address, void *out, size_t nr_byt
 	return elf_image_read(image, address, out, nr_bytes);
 }
 
+/* The caller frees it. */
+static struct read_ahead *read_ahead_of(const struct prober_file *file)
+{
+	struct read_ahead *ahead = xmalloc(sizeof(*ahead));
+
+	ahead->read = read_image;
+	ahead->context = file->image;
+	ahead->is_of_file = true;
+	ahead->address = ahead->nr_bytes = 0;
+	return ahead;
+}
+
 static void ask_about_places(struct prober_file *file)
 {
 	struct wanted *wanted = &file->wanted;
 	cleanup_free uint64_t *addresses = xcalloc(wanted->nr_places, sizeof(*addresses));
 	cleanup_free uint8_t *reach = xcalloc(wanted->nr_places, sizeof(*reach));
 	struct branches_places places = {.at = addresses, .nr = wanted->nr_places, .reach = reach};
-	struct read_ahead ahead = {.read = read_image, .context = file->image};
+	cleanup_free struct read_ahead *ahead = read_ahead_of(file);
 
 	for (size_t i = 0; i < wanted->nr_places; i++) {
 		struct wanted_place *place = &wanted->places[i];
 		uint64_t next = branches_next_start(file->branches, place->address);
 		uint8_t bytes[PATCH_REACH_MAX_BYTES];
-		size_t nr = read_ahead_get(&ahead, place->address, bytes, sizeof(bytes));
+		size_t nr = read_ahead_get(ahead, place->address, bytes, sizeof(bytes));
 		bool is_plain;
 
 		addresses[i] = place->address;
@@ -298,7 +310,7 @@ void prober_file_name_told(struct prober *prober, struct prober_file *file)
 	struct wanted *wanted = &file->wanted;
 	cleanup_free struct wanted_place **told =
 		xcalloc(wanted->nr_places + 1, sizeof(struct wanted_place *));
-	struct read_ahead ahead = {.read = read_image, .context = file->image};
+	cleanup_free struct read_ahead *ahead = read_ahead_of(file);
 	size_t nr = 0;
 
 	for (size_t i = 0; i < wanted->nr_places; i++) {
@@ -306,7 +318,7 @@ void prober_file_name_told(struct prober *prober, struct prober_file *file)
 
 		if (place->kind == WANTED_ENTRY && !place->name &&
 		    ((i && is_within(place, place - 1)) ||
-		     (!place->is_plain && is_told(file, place, &ahead))))
+		     (!place->is_plain && is_told(file, place, ahead))))
 			told[nr++] = place;
 	}
 	prober_file_name(prober, file, told, nr, &prober->lock);

@@ -316,6 +316,7 @@ static void gather(const struct prober *prober, struct gathered *gathered,
 			.is_exit = is_exit,
 			.is_syscall = is_syscall,
 			.is_site = place->is_site,
+			.is_plain = place->is_plain && place->kind == WANTED_ENTRY,
 			.semaphore = semaphore ? semaphore + mapping->bias : 0,
 			.has_other_word =
 				semaphore && !is_own_word(mapping, semaphore + mapping->bias, maps),
