@@ -380,7 +380,8 @@ static size_t want_named(const struct search *search, const char *name, enum wan
 		wanted_add(search->wanted,
 			   found[i]->kind == SYMBOL_FUNCTION_WHOLE ? whole : WANTED_GATE_PART,
 			   found[i]->start, found[i]->end - found[i]->start, name);
-		search->wanted->places[search->wanted->nr_places - 1].gate = gate;
+		search->wanted->places[search->wanted->nr_places - 1].gate =
+			gate & WANTED_GATE_MASK;
 	}
 	free(found);
 	return nr;

@@ -78,7 +78,7 @@ void wanted_add_site(struct wanted *wanted, enum wanted_kind kind, uint8_t gate,
 	wanted_add(wanted, kind, address, 0, name);
 	place = &wanted->places[wanted->nr_places - 1];
 	place->is_site = true;
-	place->gate = gate;
+	place->gate = gate & WANTED_GATE_MASK;
 	if (!semaphore)
 		return;
 	ARRAY_GROW(wanted->semaphores, wanted->nr_semaphores, wanted->cap_semaphores);
@@ -256,7 +256,7 @@ static void add_exits(struct wanted *wanted, const struct gate_search *search,
 		wanted_add(wanted, WANTED_GATE_EXIT, exits->at[i].address, exits->at[i].nr_bytes,
 			   "");
 		wanted->places[wanted->nr_places - 1].exit_at = exits->at[i].exit_at;
-		wanted->places[wanted->nr_places - 1].gate = gate;
+		wanted->places[wanted->nr_places - 1].gate = gate & WANTED_GATE_MASK;
 	}
 }
 

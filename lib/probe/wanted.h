@@ -9,6 +9,7 @@
 #include "heap/heap_names.h"
 #include "heap/heap_shared.h"
 #include "patch/patch.h"
+#include "patch/span.h"
 
 struct call_site;
 struct elf_image;
@@ -63,13 +64,17 @@ struct wanted_place {
 	bool is_plain : 1;
 	/* WANTED_ENTRY: tail_calls_has() was asked, as it is called; and the answer. */
 	bool is_decoded : 1, has_tail_call : 1;
-	uint8_t gate; /* the number of its gate, if it is of one: of several each is alone */
+	/* The number of its gate, if it is of one: of several each is alone. */
+	unsigned int gate : 4;
 	union {
 		uint16_t exit_at;   /* WANTED_GATE_EXIT: offset of the way out from `address` */
 		uint16_t return_at; /* WANTED_SYSCALL: by PATCH_RETURN_AT() */
 		uint16_t heap;	    /* WANTED_HEAP and WANTED_HEAP_WORD: by wanted_heap_of() */
 	};
 };
+
+#define WANTED_GATE_MASK (PATCH_SPANS_MAX - 1U)
+_Static_assert(sizeof(struct wanted_place) == 24, "there may be 100,000");
 
 /* A function of the file. There may be 100,000: it is small. */
 struct wanted_function {

@@ -39,7 +39,8 @@ void store_writer_free(struct store_writer *writer)
 	free(writer->written.processes);
 	free(writer->written.threads);
 	free(writer->written.counters);
-	free(writer->written.counts);
+	free(writer->written.counts.rows);
+	free(writer->written.counts.called);
 	free(writer->written.command);
 	free(writer);
 }

@@ -32,20 +32,45 @@ static struct profile_count new_row_reference(const struct profile_probes *probe
 	return before;
 }
 
+static struct written_count written_of(const struct store_writer *writer, size_t row)
+{
+	const struct written_counts *written = &writer->written.counts;
+	uint64_t value = written->rows[row];
+
+	return value & WRITTEN_CALLED ? written->called[value & ~WRITTEN_CALLED]
+				      : (struct written_count){.to_ns = value};
+}
+
+static void note_written(struct store_writer *writer, const struct profile_count *count, size_t row)
+{
+	struct written_counts *written = &writer->written.counts;
+	bool is_called = row < writer->nr[RECORD_COUNTS] && written->rows[row] & WRITTEN_CALLED;
+
+	if (!is_called && !count->calls && !(count->to_ns & WRITTEN_CALLED)) {
+		written->rows[row] = count->to_ns;
+		return;
+	}
+	if (!is_called) {
+		ARRAY_GROW(written->called, written->nr_called, written->cap_called);
+		written->rows[row] = WRITTEN_CALLED | written->nr_called++;
+	}
+	written->called[written->rows[row] & ~WRITTEN_CALLED] =
+		(struct written_count){.calls = count->calls, .to_ns = count->to_ns};
+}
+
 static int write_count(struct store_writer *writer, const struct profile_probes *probes, size_t row,
 		       struct err *err)
 {
 	const struct profile_count *count = &probes->counts[row];
-	struct written_count *written = &writer->written.counts[row];
 	bool is_new = row >= writer->nr[RECORD_COUNTS];
 	struct profile_count before = *count;
 
 	if (is_new)
 		before = new_row_reference(probes, row);
 	else
-		before.calls = written->calls;
+		before.calls = written_of(writer, row).calls;
 	put_count(writer, (uint32_t)row, count, &before);
-	*written = (struct written_count){.calls = count->calls, .to_ns = count->to_ns};
+	note_written(writer, count, row);
 	return writer_emit_if_full(writer, RECORD_COUNTS, err);
 }
 
@@ -56,13 +81,12 @@ static int write_count(struct store_writer *writer, const struct profile_probes 
 static bool count_changed(const struct store_writer *writer, const struct profile_probes *probes,
 			  size_t row)
 {
-	const struct written_count *written = &writer->written.counts[row];
+	const struct written_count written = written_of(writer, row);
 	const struct profile_count *count = &probes->counts[row];
+	uint64_t late_ns = count->to_ns - written.to_ns;
 
-	uint64_t late_ns = count->to_ns - written->to_ns;
-
-	return written->calls != count->calls || (writer->ending && late_ns) ||
-	       late_ns > (written->to_ns - count->from_ns) / 4;
+	return written.calls != count->calls || (writer->ending && late_ns) ||
+	       late_ns > (written.to_ns - count->from_ns) / 4;
 }
 
 static bool may_write_again(const struct store_writer *writer)
@@ -81,7 +105,8 @@ int writer_write_counts(struct store_writer *writer, const struct profile *profi
 	int status = 0;
 
 	writer_begin(writer, RECORD_COUNTS);
-	ARRAY_RESERVE(writer->written.counts, probes->nr_counts, writer->written.cap_counts);
+	ARRAY_RESERVE(writer->written.counts.rows, probes->nr_counts,
+		      writer->written.counts.cap_rows);
 	for (size_t i = again ? 0 : nr_known; status == 0 && i < probes->nr_counts; i++) {
 		if (i < nr_known && !count_changed(writer, probes, i))
 			continue;

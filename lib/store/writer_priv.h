@@ -12,13 +12,23 @@ struct written_count {
 	uint64_t calls, to_ns;
 };
 
+/* The same of all rows: most functions are never called. */
+struct written_counts {
+	/* By row: to_ns; or, with WRITTEN_CALLED, the index of more. */
+	uint64_t *rows;
+	struct written_count *called;
+	size_t cap_rows, nr_called, cap_called;
+};
+
+#define WRITTEN_CALLED (UINT64_C(1) << 63)
+
 /* Copies of the rows that may change, as the file has them. Owned. */
 struct written_rows {
 	struct profile_process *processes;
 	struct profile_thread *threads;
 	struct profile_counter *counters;
-	struct written_count *counts;
-	size_t cap_processes, cap_threads, cap_counters, cap_counts;
+	struct written_counts counts;
+	size_t cap_processes, cap_threads, cap_counters;
 	struct str_id *command;
 	size_t nr_command;
 	struct profile_meta meta; /* without its command */
