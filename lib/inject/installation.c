@@ -1133,6 +1133,23 @@ bool installation_is_in_sled(const struct installation *installation, uint32_t c
 	return patch_table_shape(&installation->patched.patches, counter)->is_in_sled;
 }
 
+bool installation_judge(struct installation *installation, pid_t pid, uint8_t *states,
+			bool is_writable)
+{
+	size_t nr = installation->patched.patches.nr;
+
+	if (is_without_patches(installation, pid)) {
+		for (size_t i = 0; i < nr; i++)
+			states[i] = states[i] == PATCHED_AS_BEFORE || states[i] == PATCHED_REPLACED
+					    ? PATCHED_GONE
+					    : states[i];
+	}
+	if (is_writable || memchr(states, PATCHED_OTHER, nr) ||
+	    memchr(states, PATCHED_AS_BEFORE, nr))
+		installation->is_kept = true;
+	return installation->is_kept;
+}
+
 uint8_t *installation_look(struct installation *installation, pid_t pid,
 			   struct target_memory *memory)
 {
@@ -1144,17 +1161,8 @@ uint8_t *installation_look(struct installation *installation, pid_t pid,
 		free(states);
 		return NULL;
 	}
-	if (is_without_patches(installation, pid)) {
-		for (size_t i = 0; i < patched->patches.nr; i++)
-			states[i] = states[i] == PATCHED_AS_BEFORE || states[i] == PATCHED_REPLACED
-					    ? PATCHED_GONE
-					    : states[i];
-	}
-	if (is_writable || memchr(states, PATCHED_OTHER, patched->patches.nr) ||
-	    memchr(states, PATCHED_AS_BEFORE, patched->patches.nr))
-		installation->is_kept = true;
 	/* This also reaches forked children, as each is examined in turn. */
-	if (installation->is_kept)
+	if (installation_judge(installation, pid, states, is_writable))
 		region_keep(&installation->region, memory);
 	return states;
 }

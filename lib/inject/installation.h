@@ -104,6 +104,12 @@ bool installation_is_in_sled(const struct installation *installation, uint32_t c
  */
 uint8_t *installation_look(struct installation *installation, pid_t pid,
 			   struct target_memory *memory);
+/*
+ * What another look at the process showed: as installation_look() would have it, `states` are
+ * corrected. True: all memory of its probes is to be kept.
+ */
+bool installation_judge(struct installation *installation, pid_t pid, uint8_t *states,
+			bool is_writable);
 /* The records of allocations; NULL: there are none. One thread at a time. */
 struct heap_ring *installation_heap(struct installation *installation);
 /* Change how allocations are sampled. Any thread. */

@@ -294,16 +294,39 @@ int removal_unmap(const struct probe_access *access, uint64_t inode,
 	return 0;
 }
 
-/* Has the process changed its patches? If it has ended, they count as unchanged. */
-static void look_at(const struct probe_access *access, const struct patched *patched,
-		    uint8_t *states, struct region_header *header)
-{
-	bool is_writable = false;
+/* A removal that is under way. */
+struct removal {
+	const struct probe_access *access;
+	const struct removal_patches *known; /* or NULL */
+	struct probe_cost *cost;
+	bool *is_kept; /* set if the memory must stay */
+};
 
-	memset(states, PATCHED_OURS, patched->patches.nr);
-	patched_look_stopped(patched, access->pid, access->memory, states, &is_writable);
-	header->is_kept |= is_writable || (patched->patches.nr &&
-					   memchr(states, PATCHED_OTHER, patched->patches.nr));
+/* A region whose code is restored. */
+struct restoring {
+	const struct removal *removal;
+	const struct found_region *region;
+	const struct patched *patched;
+	struct region_header *header;
+	bool is_told; /* or need not be: removal_patches.looked() */
+};
+
+/* Has the process changed its patches? If it has ended, they count as unchanged. */
+static void look_at(struct restoring *restoring, uint8_t *states)
+{
+	const struct probe_access *access = restoring->removal->access;
+	const struct removal_patches *known = restoring->removal->known;
+	size_t nr = restoring->patched->patches.nr;
+	struct removal_look look = {.inode = restoring->region->inode, .nr = nr, .states = states};
+	bool is_read;
+
+	memset(states, PATCHED_OURS, nr);
+	is_read = patched_look_stopped(restoring->patched, access->pid, access->memory, states,
+				       &look.is_writable);
+	restoring->header->is_kept |= look.is_writable || (nr && memchr(states, PATCHED_OTHER, nr));
+	if (is_read && !restoring->is_told && known)
+		restoring->header->is_kept |= known->looked(known->context, &look);
+	restoring->is_told = true;
 }
 
 /* The code that threads must leave. */
@@ -341,9 +364,12 @@ static void sleep_until(uint64_t ns)
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL);
 }
 
-static int undo(const struct probe_access *access, uint64_t address, struct region_header *header,
-		const struct patched *patched, struct probe_cost *cost, struct err *err)
+static int undo(struct restoring *restoring, struct err *err)
 {
+	const struct probe_access *access = restoring->removal->access;
+	const struct patched *patched = restoring->patched;
+	struct region_header *header = restoring->header;
+	uint64_t address = restoring->region->address;
 	struct region_header found = *header;
 	cleanup_free uint8_t *states = xcalloc(patched->patches.nr + 1, sizeof(*states));
 	struct leaving leaving = {access, header, patched, states};
@@ -362,7 +388,7 @@ static int undo(const struct probe_access *access, uint64_t address, struct regi
 			return err_set(err, ERR_GONE, "process %d has executed another program",
 				       (int)access->pid);
 		}
-		look_at(access, patched, states, header);
+		look_at(restoring, states);
 		is_done = undo_in(&stopped, &leaving) || header->is_kept;
 		/* If profc is killed right here, its places are passed in vain from now on. */
 		if (!found.is_uncounted && region_note_uncounted(address, access->memory)) {
@@ -370,7 +396,7 @@ static int undo(const struct probe_access *access, uint64_t address, struct regi
 			patched_uncount(patched, access->memory, states);
 		}
 		stopped_end(&stopped);
-		cost->stop_ns += stopped.held_ns;
+		restoring->removal->cost->stop_ns += stopped.held_ns;
 		if (is_done)
 			return 0;
 		sleep_until(min_u64(clock_monotonic_ns() + pause_ns, end_ns));
@@ -405,22 +431,15 @@ static int read_patches(const struct probe_access *access, uint64_t address,
 	return patch_table_is_sound(patches) ? 0 : fail_damaged(access, err);
 }
 
-/* A removal that is under way. */
-struct removal {
-	const struct probe_access *access;
-	const struct removal_patches *known; /* or NULL */
-	struct probe_cost *cost;
-	bool *is_kept; /* set if the memory must stay */
-};
-
-/* Without `unmaps`, only restore the code. */
+/* Without `unmaps`, only restore the code; `again`: that has been done. */
 static int remove_region(const struct removal *removal, const struct found_region *region,
-			 bool unmaps, struct err *err)
+			 bool unmaps, bool again, struct err *err)
 {
 	const struct probe_access *access = removal->access;
 	struct region_header header;
 	struct patched patched;
 	const struct patch_table *known = NULL;
+	struct restoring restoring;
 	struct patch_table patches;
 	cleanup_free void *read = NULL;
 	enum probes_found of = whose(&region->owner);
@@ -440,7 +459,12 @@ static int remove_region(const struct removal *removal, const struct found_regio
 	if (status < 0)
 		return status;
 	patched_init(&patched, known ? known : &patches);
-	status = undo(access, region->address, &header, &patched, removal->cost, err);
+	restoring = (struct restoring){.removal = removal,
+				       .region = region,
+				       .patched = &patched,
+				       .header = &header,
+				       .is_told = again || of != PROBES_OURS};
+	status = undo(&restoring, err);
 	if (status == 0 && header.is_kept)
 		*removal->is_kept |= region_note_kept(region->address, access->memory);
 	if (status == 0 && unmaps && !*removal->is_kept)
@@ -493,7 +517,8 @@ int probes_remove(const struct probe_access *access, const struct removal_patche
 		if (nr > 1 ? unmaps && *is_kept : !unmaps)
 			continue;
 		status = clock_monotonic_ns() < end_ns
-				 ? remove_region(&removal, &regions[i % nr], unmaps, &own)
+				 ? remove_region(&removal, &regions[i % nr], unmaps,
+						 unmaps && nr > 1, &own)
 				 : err_set(&own, ERR_LIMIT,
 					   "the probes in process %d take too long to remove",
 					   (int)access->pid);

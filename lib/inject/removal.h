@@ -29,12 +29,22 @@ enum probes_found {
 /* Nothing is stopped. */
 enum probes_found probes_find(pid_t pid, pid_t *owner);
 
-/* Patches of a process that need not be read from it. */
+/* The patches in a memory file, as the first look at the stopped process showed them. */
+struct removal_look {
+	uint64_t inode;
+	size_t nr;
+	const uint8_t *states; /* nr of them, of enum patched_state; borrowed */
+	bool is_writable;      /* the process may write to such a place */
+};
+
+/* What the caller knows of a process' patches, and wants to know. */
 struct removal_patches {
 	/* The patches in the memory file with this inode, which are as many; NULL: not known.
 	 * Borrowed.
 	 */
 	const struct patch_table *(*find)(void *context, uint64_t inode, size_t nr);
+	/* Once for each file, before the code is restored. True: their memory has to stay. */
+	bool (*looked)(void *context, const struct removal_look *look);
 	void *context;
 };
 

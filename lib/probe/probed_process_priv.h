@@ -97,6 +97,7 @@ struct looks {
 	uint64_t again_ns; /* for libraries */
 	uint64_t code_ns;  /* when its probes were last examined */
 	bool is_over;	   /* no more probes are put in */
+	bool was_last;	   /* a look in the end, as its probes were removed */
 	uint64_t print;	   /* of all code, when all mappings were read last; 0: not known */
 };
 

@@ -43,6 +43,17 @@ static void note_states(struct probed *probed, const uint8_t *states, bool is_ow
 	}
 }
 
+void prober_note_states(struct prober *prober, const struct probed_process *process,
+			struct probed *probed, const uint8_t *states)
+{
+	bool is_own = process->nr_probed && probed >= process->probed &&
+		      probed < process->probed + process->nr_probed;
+
+	pthread_mutex_lock(&prober->lock);
+	note_states(probed, states, is_own, process->looks.code_ns);
+	pthread_mutex_unlock(&prober->lock);
+}
+
 static void look_at(struct prober *prober, struct probed_process *process,
 		    struct target_memory *memory)
 {
@@ -55,9 +66,7 @@ static void look_at(struct prober *prober, struct probed_process *process,
 
 			if (!states)
 				continue;
-			pthread_mutex_lock(&prober->lock);
-			note_states(&of->probed[i], states, of == process, process->looks.code_ns);
-			pthread_mutex_unlock(&prober->lock);
+			prober_note_states(prober, process, &of->probed[i], states);
 			free(states);
 		}
 	}

@@ -94,6 +94,10 @@ int prober_install_apart(struct prober *prober, struct probed_process *process,
 void prober_look_at_code(struct prober *prober, struct probed_process *process,
 			 struct target_memory *memory, bool is_last);
 bool prober_has_probes(const struct probed_process *process); /* its own or inherited ones */
+/* Note what a look at a process showed of probes that it has, or has inherited; not under `lock`.
+ */
+void prober_note_states(struct prober *prober, const struct probed_process *process,
+			struct probed *probed, const uint8_t *states);
 
 /* The mapping at an address; the latest, as unloaded libraries are listed, too. Or NULL. */
 const struct prober_mapping *prober_mapping_at(const struct probed_process *process,

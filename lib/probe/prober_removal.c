@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Takes the probes away, at the end of a recording. */
+#include <stdlib.h>
+
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/minmax.h"
@@ -19,17 +22,28 @@
 #define REMOVE_NS	 (5 * NS_PER_SEC)
 #define LATE_PATIENCE_NS (100 * NS_PER_MS)
 
+/* Its probes are removed, with a look at them. */
+static bool is_removed_from(const struct probed_process *process)
+{
+	return process->nr_probed && !process->is_gone;
+}
+
+static void look_in_the_end(struct prober *prober, struct probed_process *process)
+{
+	cleanup_target_memory struct target_memory *memory =
+		prober_open_memory(prober, process->pid, NULL);
+
+	if (memory && process->program &&
+	    proc_program_id(process->pid, process->pid) == process->program)
+		prober_look_at_code(prober, process, memory, true);
+}
+
 /* If the recording has ended with its processes, all are gone. */
-static void look_at_code_in_the_end(struct prober *prober)
+static void look_at_others(struct prober *prober)
 {
 	for (size_t i = 0; i < prober->nr_open; i++) {
-		struct probed_process *process = prober->open[i];
-		cleanup_target_memory struct target_memory *memory =
-			prober_open_memory(prober, process->pid, NULL);
-
-		if (memory && process->program &&
-		    proc_program_id(process->pid, process->pid) == process->program)
-			prober_look_at_code(prober, process, memory, true);
+		if (!is_removed_from(prober->open[i]))
+			look_in_the_end(prober, prober->open[i]);
 	}
 }
 
@@ -54,8 +68,17 @@ static void fail_kept(pid_t pid, struct err *err)
 	err_hint(err, "its code is restored; the memory of the probes stays, and does no harm");
 }
 
+/* What a look showed of probes: it is noted when the process runs on. */
+struct seen {
+	struct probed *probed;
+	uint8_t *states; /* owned */
+};
+
 struct removal_of_one {
-	const struct prober *prober;
+	struct prober *prober;
+	struct probed_process *process; /* with this id; NULL: it is not known */
+	struct seen *seen;		/* owned */
+	size_t nr_seen, cap_seen;
 	const struct probe_access *access;
 	struct probe_cost *cost;
 	struct err *err;
@@ -65,7 +88,8 @@ struct removal_of_one {
 /* A child that was forked has those of its parent. */
 static const struct patch_table *find_patches(void *context, uint64_t inode, size_t nr)
 {
-	const struct prober *prober = context;
+	const struct removal_of_one *removal = context;
+	const struct prober *prober = removal->prober;
 
 	for (size_t i = 0; i < prober->nr_open; i++) {
 		const struct probed_process *process = prober->open[i];
@@ -82,11 +106,57 @@ static const struct patch_table *find_patches(void *context, uint64_t inode, siz
 	return NULL;
 }
 
+static struct probed *find_probed(struct probed_process *process, uint64_t inode, size_t nr)
+{
+	for (; process; process = process->giver) {
+		for (size_t i = 0; i < process->nr_probed; i++) {
+			struct probed *probed = &process->probed[i];
+
+			if (probed->installation &&
+			    installation_patches(probed->installation, inode, nr))
+				return probed;
+		}
+	}
+	return NULL;
+}
+
+static bool note_look(void *context, const struct removal_look *look)
+{
+	struct removal_of_one *removal = context;
+	struct probed *probed = find_probed(removal->process, look->inode, look->nr);
+	uint8_t *states;
+
+	/* A second removal finds the code as it was. */
+	if (!probed || removal->process->looks.was_last)
+		return false;
+	states = xmemdup(look->states, look->nr);
+	ARRAY_GROW(removal->seen, removal->nr_seen, removal->cap_seen);
+	removal->seen[removal->nr_seen++] = (struct seen){probed, states};
+	return installation_judge(probed->installation, removal->access->pid, states,
+				  look->is_writable);
+}
+
+static void note_seen(struct removal_of_one *removal)
+{
+	for (size_t i = 0; i < removal->nr_seen; i++) {
+		prober_note_states(removal->prober, removal->process, removal->seen[i].probed,
+				   removal->seen[i].states);
+		free(removal->seen[i].states);
+	}
+	free(removal->seen);
+	if (!removal->process || removal->process->looks.was_last)
+		return;
+	/* It could not be stopped. */
+	if (!removal->nr_seen && is_removed_from(removal->process))
+		look_in_the_end(removal->prober, removal->process);
+	removal->process->looks.was_last = true;
+}
+
 static void remove_in_thread(void *context)
 {
 	struct removal_of_one *removal = context;
-	const struct removal_patches known = {.find = find_patches,
-					      .context = (void *)(uintptr_t)removal->prober};
+	const struct removal_patches known = {
+		.find = find_patches, .looked = note_look, .context = removal};
 
 	probes_remove(removal->access, &known, removal->cost, &removal->is_kept, removal->err);
 }
@@ -105,6 +175,7 @@ static void remove_from(void *context, pid_t pid)
 		.hint = &removing->prober->hint,
 		.own_filters = &removing->prober->own_filters};
 	struct removal_of_one removal = {.prober = removing->prober,
+					 .process = pid_table_get(&removing->prober->by_pid, pid),
 					 .access = &access,
 					 .cost = &removing->cost,
 					 .err = &err};
@@ -113,6 +184,7 @@ static void remove_from(void *context, pid_t pid)
 
 	if (memory)
 		own_thread_run(remove_in_thread, &removal);
+	note_seen(&removal);
 	removing->stop_ns_max = max_u64(removing->stop_ns_max, removing->cost.stop_ns - before_ns);
 	/* A process that has ended meanwhile has none any more. */
 	if (probes_find(pid, &owner) == PROBES_NONE) {
@@ -132,7 +204,7 @@ static void remove_from_known(struct removing *removing)
 	const struct prober *prober = removing->prober;
 
 	for (size_t i = 0; i < prober->nr_open; i++) {
-		if (prober->open[i]->nr_probed && !prober->open[i]->is_gone)
+		if (is_removed_from(prober->open[i]))
 			remove_from(removing, prober->open[i]->pid);
 	}
 }
@@ -153,7 +225,7 @@ void prober_remove(struct prober *prober, size_t *nr_left, struct err *err)
 	pthread_mutex_unlock(&prober->lock);
 	prober_let_go(prober);
 	prober_end_thread(prober);
-	look_at_code_in_the_end(prober);
+	look_at_others(prober);
 	removing.end_ns = clock_monotonic_ns() + REMOVE_NS;
 	remove_from_known(&removing);
 	/*
