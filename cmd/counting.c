@@ -224,6 +224,8 @@ static void return_large_memory(void)
 {
 #ifdef __GLIBC__
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
+	/* The memory of a thread grows by a call for each page else. */
+	mallopt(M_TOP_PAD, 128 << 10);
 #endif
 }
 

@@ -32,6 +32,13 @@ struct maker {
 	bool is_out_of_reach; /* a target is further than 2 GiB away */
 };
 
+/* All but the bytes, which are many. */
+static inline void maker_clear(struct maker *maker)
+{
+	memset(&maker->patch, 0, sizeof(maker->patch));
+	memset(&maker->nr_bytes, 0, sizeof(*maker) - offsetof(struct maker, nr_bytes));
+}
+
 static inline void put(struct maker *maker, const void *bytes, size_t nr_bytes)
 {
 	assert(nr_bytes <= sizeof(maker->bytes) - maker->nr_bytes);

@@ -120,7 +120,7 @@ static bool has_equal_shape(const void *owner, uint32_t index, const void *key)
 }
 
 /* INDEX_NONE: there are too many. */
-static uint32_t index_of_shape(struct patch_table_maker *maker, const struct patch *patch)
+static uint32_t find_shape(struct patch_table_maker *maker, const struct patch *patch)
 {
 	uint64_t hash = hash_bytes((const uint8_t *)patch + SHAPE_AT, SHAPE_BYTES);
 	uint32_t index = index_set_find(&maker->known, hash, has_equal_shape, maker, patch);
@@ -134,6 +134,20 @@ static uint32_t index_of_shape(struct patch_table_maker *maker, const struct pat
 	*shape = (struct patch){.address = patch->address & UPPER, .thunk = patch->thunk & UPPER};
 	memcpy((uint8_t *)shape + SHAPE_AT, (const uint8_t *)patch + SHAPE_AT, SHAPE_BYTES);
 	index_set_add(&maker->known, hash, index);
+	return index;
+}
+
+/* Most are among those of the patches just before. */
+static uint32_t index_of_shape(struct patch_table_maker *maker, const struct patch *patch)
+{
+	size_t at = (patch->nr_thunk_bytes * 5u + patch->nr_bytes) % ARRAY_SIZE(maker->recent);
+	uint32_t index = maker->recent[at];
+
+	if (index && has_equal_shape(maker, index - 1, patch))
+		return index - 1;
+	index = find_shape(maker, patch);
+	if (index < UINT16_MAX)
+		maker->recent[at] = (uint16_t)(index + 1);
 	return index;
 }
 

@@ -104,6 +104,7 @@ struct patch_table_maker {
 	uint8_t *bytes;
 	size_t nr, cap, nr_shapes, cap_shapes, nr_bytes, cap_bytes;
 	struct index_set known; /* shapes */
+	uint16_t recent[64];	/* one more than the index of a shape that was used lately; or 0 */
 };
 
 /* Add a patch after the last one. False: there are too many shapes. */

@@ -465,9 +465,10 @@ static enum patch_outcome make_counting_entry(struct patch *patch, struct window
 {
 	const struct patch_function *function = window.function;
 	bool is_repeated = first && first->is_repeated;
-	struct maker maker = {0};
+	struct maker maker;
 	enum patch_outcome outcome;
 
+	maker_clear(&maker);
 	begin_entry(&maker, &window, first, area);
 	add_step(&maker, is_repeated ? function->address : maker.patch.address, false);
 	maker_put_entry(&maker);
