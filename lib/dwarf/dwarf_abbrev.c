@@ -194,6 +194,18 @@ static int compare_codes(const void *a, const void *b)
 	return (left->code > right->code) - (left->code < right->code);
 }
 
+/* Tables stay for as long as their file, and grew by doubling. */
+static void fit(struct abbrev_table *table)
+{
+	table->rows = xrealloc_array(table->rows, table->nr_rows + 1, sizeof(*table->rows));
+	table->attributes = xrealloc_array(table->attributes, table->nr_attributes + 1,
+					   sizeof(*table->attributes));
+	table->steps = xrealloc_array(table->steps, table->nr_steps + 1, sizeof(*table->steps));
+	table->cap_rows = table->nr_rows + 1;
+	table->cap_attributes = table->nr_attributes + 1;
+	table->cap_steps = table->nr_steps + 1;
+}
+
 struct abbrev_table *abbrev_table_new_until(struct dwarf_bytes section, uint64_t offset,
 					    struct dwarf_encoding encoding, uint64_t code)
 {
@@ -205,6 +217,7 @@ struct abbrev_table *abbrev_table_new_until(struct dwarf_bytes section, uint64_t
 	ARRAY_GROW(table->steps, table->nr_steps, table->cap_steps);
 	while (read_row(table, &cursor, encoding) && table->rows[table->nr_rows - 1].code != code)
 		;
+	fit(table);
 	table->is_dense = true;
 	for (size_t i = 0; i < table->nr_rows && table->is_dense; i++)
 		table->is_dense = table->rows[i].code == i + 1;
