@@ -798,6 +798,9 @@ const struct symbol_function **symbol_functions_match(struct symbol_functions *f
 	describe(functions, nameless, nr_nameless);
 	free(nameless);
 	describe_divided(functions, meant, nr_meant);
+	/* Hardly any name is looked at from here on. */
+	if (wants_all(&wanted))
+		symbol_object_release_pages(&functions->file->object);
 	found = xcalloc(nr_meant ? nr_meant : 1, sizeof(const struct symbol_function *));
 	*nr = 0;
 	for (size_t i = 0; i < nr_meant; i++) {
