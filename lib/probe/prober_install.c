@@ -437,11 +437,38 @@ static bool has_old_code(const struct probed_process *process, uint64_t print,
 	return true;
 }
 
+/*
+ * Code that is new. Its places are gathered once all files have been searched, as a search takes
+ * memory of its own.
+ */
+struct new_code {
+	struct prober_mapping *mappings; /* owned, as is_again */
+	bool *is_again;
+	size_t nr, cap_mappings, cap_again;
+};
+
+static void add_new_code(struct new_code *code, const struct prober_mapping *mapping, bool is_again)
+{
+	ARRAY_GROW(code->mappings, code->nr, code->cap_mappings);
+	ARRAY_GROW(code->is_again, code->nr, code->cap_again);
+	code->mappings[code->nr] = *mapping;
+	code->is_again[code->nr++] = is_again;
+}
+
+static void gather_all(const struct prober *prober, struct gathered *gathered,
+		       const struct new_code *code, struct buf *maps)
+{
+	for (size_t i = 0; i < code->nr; i++)
+		gather(prober, gathered, &code->mappings[i], code->is_again[i],
+		       proc_maps_over(buf_str(maps), maps->nr_bytes));
+}
+
 /* Gather the wanted places of mappings that are new. */
 static bool gather_new(struct prober *prober, struct probed_process *process,
 		       struct target_memory *memory, struct gathered *gathered)
 {
 	struct buf text = {0};
+	struct new_code code = {.nr = 0};
 	struct proc_maps_iter iter;
 	struct proc_map map;
 	/* Before the text, as more may be mapped meanwhile. There is nothing to compare at first.
@@ -477,11 +504,13 @@ static bool gather_new(struct prober *prober, struct probed_process *process,
 		if (!is_new && !is_loaded_anew(process, &mapping, memory))
 			continue;
 		search(prober, mapping.file);
-		gather(prober, gathered, &mapping, !is_new,
-		       proc_maps_over(buf_str(&text), text.nr_bytes));
+		add_new_code(&code, &mapping, !is_new);
 		if (is_new)
 			add_mapping(prober, process, &mapping);
 	}
+	gather_all(prober, gathered, &code, &text);
+	free(code.mappings);
+	free(code.is_again);
 	buf_release(&text);
 	return true;
 }
