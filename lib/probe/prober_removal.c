@@ -22,10 +22,16 @@
 #define REMOVE_NS	 (5 * NS_PER_SEC)
 #define LATE_PATIENCE_NS (100 * NS_PER_MS)
 
+/* As the recording ends, all of its processes count as gone, also those that run on. */
+static bool runs_on(const struct probed_process *process)
+{
+	return process->program && proc_program_id(process->pid, process->pid) == process->program;
+}
+
 /* Its probes are removed, with a look at them. */
 static bool is_removed_from(const struct probed_process *process)
 {
-	return process->nr_probed && !process->is_gone;
+	return process->nr_probed && runs_on(process);
 }
 
 static void look_in_the_end(struct prober *prober, struct probed_process *process)
@@ -33,18 +39,26 @@ static void look_in_the_end(struct prober *prober, struct probed_process *proces
 	cleanup_target_memory struct target_memory *memory =
 		prober_open_memory(prober, process->pid, NULL);
 
-	if (memory && process->program &&
-	    proc_program_id(process->pid, process->pid) == process->program)
+	if (memory && runs_on(process))
 		prober_look_at_code(prober, process, memory, true);
 }
 
-/* If the recording has ended with its processes, all are gone. */
 static void look_at_others(struct prober *prober)
 {
 	for (size_t i = 0; i < prober->nr_open; i++) {
 		if (!is_removed_from(prober->open[i]))
 			look_in_the_end(prober, prober->open[i]);
 	}
+}
+
+/* Or NULL. */
+static struct probed_process *find_removed_from(const struct prober *prober, pid_t pid)
+{
+	for (size_t i = 0; i < prober->nr_open; i++) {
+		if (prober->open[i]->pid == pid && is_removed_from(prober->open[i]))
+			return prober->open[i];
+	}
+	return NULL;
 }
 
 struct removing {
@@ -76,7 +90,7 @@ struct seen {
 
 struct removal_of_one {
 	struct prober *prober;
-	struct probed_process *process; /* with this id; NULL: it is not known */
+	struct probed_process *process; /* NULL: it has none of its own */
 	struct seen *seen;		/* owned */
 	size_t nr_seen, cap_seen;
 	const struct probe_access *access;
@@ -147,7 +161,7 @@ static void note_seen(struct removal_of_one *removal)
 	if (!removal->process || removal->process->looks.was_last)
 		return;
 	/* It could not be stopped. */
-	if (!removal->nr_seen && is_removed_from(removal->process))
+	if (!removal->nr_seen)
 		look_in_the_end(removal->prober, removal->process);
 	removal->process->looks.was_last = true;
 }
@@ -175,7 +189,7 @@ static void remove_from(void *context, pid_t pid)
 		.hint = &removing->prober->hint,
 		.own_filters = &removing->prober->own_filters};
 	struct removal_of_one removal = {.prober = removing->prober,
-					 .process = pid_table_get(&removing->prober->by_pid, pid),
+					 .process = find_removed_from(removing->prober, pid),
 					 .access = &access,
 					 .cost = &removing->cost,
 					 .err = &err};
