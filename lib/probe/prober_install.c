@@ -696,7 +696,7 @@ static void keep(struct prober *prober, struct probed_process *process, struct g
 		.is_from_start = is_from_start,
 	};
 	/* They were there just now. */
-	if (!process->looks.code_ns)
+	if (process->nr_probed == 1 && !process->giver)
 		process->looks.code_ns = clock_monotonic_ns();
 	timed_calls_init(
 		&process->probed[process->nr_probed - 1],
