@@ -32,7 +32,7 @@
 
 /* A signal that kills the command comes to profc, too, about then. */
 #define ASKED_MS 50
-/* What writes into a pipe to us was started together with us. */
+/* A program that writes into a pipe to us was started together with us. */
 #define WRITER_MS 100
 
 /* --- what runs read and write --- */

@@ -16,7 +16,7 @@ struct whatif_scale {
 
 struct whatif_scale whatif_scale_of(const struct whatif_facts *facts);
 
-/* What charts refer to, once in a page before them. */
+/* Charts refer to these: once in a page, before them. */
 void whatif_append_chart_parts(struct buf *out);
 /* The chart of a function, an <svg>. */
 void whatif_append_chart(struct buf *out, const struct whatif_facts *facts, size_t function,

@@ -105,7 +105,7 @@ bool installation_is_in_sled(const struct installation *installation, uint32_t c
 uint8_t *installation_look(struct installation *installation, pid_t pid,
 			   struct target_memory *memory);
 /*
- * What another look at the process showed: as installation_look() would have it, `states` are
+ * For what another look at the process showed: as installation_look() would have it, `states` are
  * corrected. True: all memory of its probes is to be kept.
  */
 bool installation_judge(struct installation *installation, pid_t pid, uint8_t *states,

@@ -282,7 +282,7 @@ static uint64_t pads_bytes(const struct region_contents *contents)
 	return contents->pads ? contents->pads->nr * contents->pads->page_bytes : 0;
 }
 
-/* What the call returns; in a row: what it will return. */
+/* The call's result; in a row, the one to come. */
 static int64_t call_there(struct making *making, long nr, const uint64_t *args,
 			  unsigned int nr_args, int64_t expected)
 {

@@ -55,7 +55,7 @@ int remote_find_code(pid_t pid, struct target_memory *memory, struct remote_hint
 int remote_begin(struct remote **remote, const struct probe_access *access,
 		 const struct remote_code *code, struct err *err);
 /*
- * The same with the only thread of a process, which the caller has stopped, and will resume.
+ * As above with the only thread of a process, which the caller has stopped, and will resume.
  * ERR_UNSUPPORTED: it will not do. Calls can be made in a row then, see remote_calls().
  */
 int remote_adopt(struct remote **remote, const struct probe_access *access,

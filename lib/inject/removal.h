@@ -37,7 +37,7 @@ struct removal_look {
 	bool is_writable;      /* the process may write to such a place */
 };
 
-/* What the caller knows of a process' patches, and wants to know. */
+/* Facts that the caller has of a process' patches, and that it wants. */
 struct removal_patches {
 	/* The patches in the memory file with this inode, which are as many; NULL: not known.
 	 * Borrowed.

@@ -407,7 +407,7 @@ static uint64_t print_code(const struct target_memory *memory)
 	return at && errno == ENOENT ? print : 0;
 }
 
-/* The same number from a line of the text. */
+/* As above, from a line of the text. */
 static uint64_t print_map(uint64_t print, const struct proc_map *map)
 {
 	const struct proc_range range = {.start = map->start,

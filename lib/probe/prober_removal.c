@@ -82,7 +82,7 @@ static void fail_kept(pid_t pid, struct err *err)
 	err_hint(err, "its code is restored; the memory of the probes stays, and does no harm");
 }
 
-/* What a look showed of probes: it is noted when the process runs on. */
+/* A look at probes: it is noted when the process runs on. */
 struct seen {
 	struct probed *probed;
 	uint8_t *states; /* owned */

@@ -61,7 +61,7 @@ bool target_memory_get(struct target_memory *memory, uint64_t address, void *out
 bool target_memory_put(struct target_memory *memory, uint64_t address, const void *bytes,
 		       size_t nr_bytes);
 /*
- * The same where their pages were read just now, or no thread of the process has run since: so they
+ * As above where their pages were read just now, or no thread of the process has run since: so they
  * are there.
  */
 bool target_memory_put_read(struct target_memory *memory, uint64_t address, const void *bytes,

@@ -12,7 +12,7 @@ struct written_count {
 	uint64_t calls, to_ns;
 };
 
-/* The same of all rows: most functions are never called. */
+/* As above, for all rows: most functions are never called. */
 struct written_counts {
 	/* By row: to_ns; or, with WRITTEN_CALLED, the index of more. */
 	uint64_t *rows;
