@@ -363,7 +363,7 @@ size_t elf_image_exports(const struct elf_image *image, const char *const *names
 			 uint64_t *values)
 {
 	Elf *elf = open_again(image);
-	size_t nr_found = elf_exports_find(elf, names, nr, values);
+	size_t nr_found = elf_exports_find(elf, image->fd, names, nr, values);
 
 	elf_end(elf);
 	return nr_found;
@@ -382,7 +382,7 @@ bool elf_image_thread_variable(const struct elf_image *image, const char *name,
 {
 	Elf *elf = image->thread_data.nr_bytes ? open_again(image) : NULL;
 	uint64_t offset = 0;
-	bool is_found = elf_exports_find_thread_variable(elf, name, &offset);
+	bool is_found = elf_exports_find_thread_variable(elf, image->fd, name, &offset);
 
 	elf_end(elf);
 	if (!is_found || offset >= image->thread_data.nr_bytes)

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <gelf.h>
 #include <link.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include "base/alloc.h"
 #include "base/err.h"
+#include "elf/elf_exports.h"
 #include "elf/elf_image.h"
 #include "elf/elf_ranges.h"
 #include "tests/unit/tiny_elf.h"
@@ -419,6 +422,74 @@ TEST(elf, exports_are_found_by_name)
 	image = elf_image_of_code("", 1, 0);
 	assert_int_equal(elf_image_exports(image, names, 3, values), 0);
 	elf_image_free(image);
+	close(fd);
+	dlclose(library);
+}
+
+static char *read_whole(int fd, size_t *nr_bytes)
+{
+	struct stat status;
+	char *bytes;
+
+	assert_int_equal(fstat(fd, &status), 0);
+	*nr_bytes = (size_t)status.st_size;
+	bytes = xmalloc(*nr_bytes);
+	assert_int_equal(pread(fd, bytes, *nr_bytes, 0), status.st_size);
+	return bytes;
+}
+
+/* As if the file had been linked without hashes of GNU's. */
+static void hide_hashes(char *file)
+{
+	const Elf64_Ehdr *header = (const void *)file;
+	Elf64_Shdr *sections = (void *)(file + header->e_shoff);
+
+	for (size_t i = 0; i < header->e_shnum; i++) {
+		if (sections[i].sh_type == SHT_GNU_HASH)
+			sections[i].sh_type = SHT_PROGBITS;
+	}
+}
+
+TEST(elf, exports_are_found_with_hashes_as_without)
+{
+	void *library = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
+	struct link_map *map = NULL;
+	cleanup_free char *hashed_file = NULL, *unhashed_file = NULL;
+	size_t nr_bytes;
+	GElf_Shdr header = {0};
+	Elf_Scn *section = NULL;
+	Elf *hashed, *unhashed;
+	Elf_Data *data;
+	int fd;
+
+	assert_non_null(library);
+	assert_int_equal(dlinfo(library, RTLD_DI_LINKMAP, &map), 0);
+	fd = open(map->l_name, O_RDONLY | O_CLOEXEC);
+	hashed_file = read_whole(fd, &nr_bytes);
+	unhashed_file = xmemdup(hashed_file, nr_bytes);
+	hide_hashes(unhashed_file);
+	hashed = elf_memory(hashed_file, nr_bytes);
+	unhashed = elf_memory(unhashed_file, nr_bytes);
+	while ((section = elf_nextscn(hashed, section)) && gelf_getshdr(section, &header) &&
+	       header.sh_type != SHT_DYNSYM)
+		;
+	data = elf_getdata(section, NULL);
+	for (int i = 1; i < (int)(header.sh_size / header.sh_entsize); i++) {
+		uint64_t found = 0, expected = 0;
+		const char *name;
+		GElf_Sym symbol;
+
+		assert_non_null(gelf_getsym(data, i, &symbol));
+		name = elf_strptr(hashed, header.sh_link, symbol.st_name);
+		assert_int_equal(elf_exports_find(hashed, fd, &name, 1, &found),
+				 elf_exports_find(unhashed, fd, &name, 1, &expected));
+		assert_int_equal(found, expected);
+		assert_int_equal(elf_exports_find_thread_variable(hashed, fd, name, &found),
+				 elf_exports_find_thread_variable(unhashed, fd, name, &expected));
+		assert_int_equal(found, expected);
+	}
+	elf_end(hashed);
+	elf_end(unhashed);
 	close(fd);
 	dlclose(library);
 }
