@@ -38,7 +38,8 @@ bool whatif_sample(struct whatif *whatif, uint64_t length_ns)
 		{.fd = whatif->listener.asked_fd, .events = POLLIN},
 	};
 
-	if (may_show_progress())
+	/* The first run of a command may write to the same terminal. */
+	if (may_show_progress() && whatif->settings.measure != WHATIF_RUNS)
 		print_progress("looking for functions with much CPU time");
 	return poll(fds, ARRAY_SIZE(fds), (int)(length_ns / NS_PER_MS)) > 0;
 }

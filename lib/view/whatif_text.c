@@ -28,7 +28,7 @@ static void add_gain(struct table *table, const struct whatif_gain *gain)
 {
 	struct buf text = {0};
 
-	buf_append_str(&text, gain->is_known ? "  " : "  -");
+	buf_append_str(&text, gain->is_known ? " " : "-");
 	whatif_append_gain(&text, gain);
 	add_cell(table, whatif_gain_style(gain), &text);
 	whatif_append_half(&text, gain);
@@ -44,7 +44,6 @@ static void add_row(struct table *table, const struct whatif_row *row,
 	struct buf text = {0};
 
 	table_add(table, STYLE_PLAIN, row->name);
-	buf_append_str(&text, "  ");
 	append_percent(&text, row->percent);
 	buf_append_byte(&text, '%');
 	add_cell(table, style_of_percent(row->percent), &text);
@@ -54,8 +53,7 @@ static void add_row(struct table *table, const struct whatif_row *row,
 		add_gain(table, &gain);
 	}
 	whatif_verdict_text(&verdict, words, sizeof(words));
-	buf_printf(&text, "  %s", words);
-	add_cell(table, STYLE_PLAIN, &text);
+	table_add(table, STYLE_PLAIN, words);
 	buf_release(&text);
 }
 
@@ -88,20 +86,22 @@ static void print_notes(const struct whatif_facts *facts, const struct view *vie
 
 void whatif_print_text(const struct whatif_facts *facts, const struct view *view, struct sink *sink)
 {
-	const struct table_column columns[] = {
+	/* A heading above two columns: "25% faster". */
+	static const struct table_column columns[] = {
 		{.header = "function",
 		 .flexible = true,
 		 .cut = CUT_MIDDLE,
+		 .min_columns = 12,
 		 .share = 1,
 		 .kept_columns = 16},
 		{.header = "CPU time", .right = true},
-		{.header = whatif_shown_headers[0], .right = true},
-		{.header = "", .right = true, .drop = 2},
-		{.header = whatif_shown_headers[1], .right = true},
-		{.header = "", .right = true, .drop = 1},
-		{.header = whatif_shown_headers[2], .right = true},
+		{.header = "25%", .right = true},
+		{.header = "faster", .right = true, .drop = 2},
+		{.header = "50%", .right = true},
+		{.header = "faster", .right = true, .drop = 1},
+		{.header = "at most", .right = true},
 		{.header = "", .right = true, .drop = 3},
-		{.header = "  verdict"},
+		{.header = "verdict"},
 	};
 	struct table *table = table_new(columns, ARRAY_SIZE(columns));
 	struct buf text = {0};

@@ -35,16 +35,23 @@ struct whatif_gain whatif_shown_gain(const struct whatif_function *function, siz
 	return whatif_point_gain(&function->points[index_of_speed(speeds[i])]);
 }
 
+/* Tenths of a percent, or whole ones where these are many. */
+static int decimals_of(double percent)
+{
+	return percent > -99.95 && percent < 99.95;
+}
+
 void whatif_append_gain(struct buf *out, const struct whatif_gain *gain)
 {
 	if (gain->is_known)
-		buf_printf(out, "%+.1f%%", gain->percent);
+		buf_printf(out, "%+.*f%%", decimals_of(gain->percent), gain->percent);
 }
 
 void whatif_append_half(struct buf *out, const struct whatif_gain *gain)
 {
 	if (gain->is_known)
-		buf_printf(out, "\xc2\xb1 %.1f", gain->half_percent);
+		buf_printf(out, "\xc2\xb1 %.*f", decimals_of(gain->half_percent),
+			   gain->half_percent);
 }
 
 const char *whatif_why_unknown(const struct whatif_point *point)
@@ -120,7 +127,7 @@ void whatif_append_notes(struct buf *out, const struct whatif_facts *facts)
 	append_count(out, facts->nr_trials);
 	buf_printf(out, " trials in %.0f s, ", (double)facts->elapsed_ns / (double)NS_PER_SEC);
 	append_count(out, facts->nr_holds);
-	buf_printf(out, " holds: the program stood still for %.0f%% of that time\n",
+	buf_printf(out, " holds: %.0f%% of that time is taken off the clock\n",
 		   facts->slower_percent);
 	if ((double)nr_late > LATE_PART * (double)facts->nr_trials)
 		buf_printf(out,

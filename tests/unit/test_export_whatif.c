@@ -58,7 +58,7 @@ TEST(whatif_page, has_heading_table_and_notes)
 		">rest</span></a></th><td class=\"number\">1.5%</td>"
 		"<td class=\"number unsure\">not known</td>",
 		"<td>not measured</td></tr>",
-		"58 trials in 50 s, 148,220 holds: the program stood still for 21% of that time\n"
+		"58 trials in 50 s, 148,220 holds: 21% of that time is taken off the clock\n"
 		"6 of them have no result");
 	sink_release(&page);
 }
