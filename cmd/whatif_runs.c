@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -85,7 +84,7 @@ static void take_back(int fd, int kept)
 static int start_run(const struct whatif *whatif, struct launch *launch, struct err *err)
 {
 	cleanup_close int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	int output, error, slack, status;
+	int output, error, status;
 
 	if (nothing < 0)
 		return err_sys(err, "cannot open /dev/null");
@@ -93,11 +92,7 @@ static int start_run(const struct whatif *whatif, struct launch *launch, struct 
 		lseek(STDIN_FILENO, whatif->runs.input_at, SEEK_SET);
 	output = lend(STDOUT_FILENO, nothing);
 	error = lend(STDERR_FILENO, nothing);
-	/* A child keeps what we have: not our exact timers (overhead/urgency.h). */
-	slack = prctl(PR_GET_TIMERSLACK);
-	prctl(PR_SET_TIMERSLACK, 0);
 	status = launch_start(launch, whatif->argv, &whatif->former_signals, err);
-	prctl(PR_SET_TIMERSLACK, slack);
 	take_back(STDOUT_FILENO, output);
 	take_back(STDERR_FILENO, error);
 	return status;

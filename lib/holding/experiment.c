@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "holding/experiment.h"
 
+#include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,8 +64,32 @@ struct found_on_cpu {
 	uint64_t rank;
 };
 
+/* A window that is to be run. */
+struct job {
+	bool (*run)(struct experiment *experiment, const struct job *job);
+	const struct experiment_function *function;
+	uint64_t ns; /* its length, or when it ends */
+	struct whatif_window *window;
+	bool result;
+};
+
+/*
+ * A thread of its own runs all windows: that which has started the process, a child of ours, must
+ * visit no thread. As the parent its wait for a stop takes those of the process's first thread from
+ * the holder that awaits them, and that then holds it until its patience ends.
+ */
+struct looker {
+	pthread_t id;
+	bool has_begun;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct job *job; /* NULL: it is idle */
+	bool is_to_end;
+};
+
 struct experiment {
 	struct experiment_options options;
+	struct looker looker;
 	struct holding holding;
 	struct awaited awaited;
 	struct watched *threads; /* owned */
@@ -582,10 +608,9 @@ static void take_difference(struct experiment *experiment, const struct whatif_w
 	experiment->counts.virtual_ns += window->virtual_ns;
 }
 
-bool experiment_run(struct experiment *experiment, const struct experiment_function *function,
-		    uint64_t length_ns, struct whatif_window *window)
+static bool run_window(struct experiment *experiment, const struct job *job)
 {
-	struct experiment_function wanted = *function;
+	struct experiment_function wanted = *job->function;
 	struct whatif_window begun;
 	uint64_t now_ns;
 	bool goes_on = list_threads(experiment);
@@ -593,18 +618,16 @@ bool experiment_run(struct experiment *experiment, const struct experiment_funct
 	settle(experiment);
 	now_ns = clock_monotonic_ns();
 	experiment->next_ns = now_ns + gap_ns(experiment);
-	goes_on = goes_on && look_until(experiment, &wanted, now_ns + length_ns / LEAD_PART);
+	goes_on = goes_on && look_until(experiment, &wanted, now_ns + job->ns / LEAD_PART);
 	begun = reading(experiment);
-	goes_on = goes_on && look_until(experiment, &wanted, now_ns + length_ns);
-	take_difference(experiment, &begun, window);
+	goes_on = goes_on && look_until(experiment, &wanted, now_ns + job->ns);
+	take_difference(experiment, &begun, job->window);
 	return goes_on;
 }
 
-bool experiment_run_to_end(struct experiment *experiment,
-			   const struct experiment_function *function, uint64_t until_ns,
-			   struct whatif_window *window)
+static bool run_to_end(struct experiment *experiment, const struct job *job)
 {
-	struct experiment_function wanted = *function;
+	struct experiment_function wanted = *job->function;
 	struct whatif_window begun = reading(experiment);
 	bool is_over;
 
@@ -612,10 +635,10 @@ bool experiment_run_to_end(struct experiment *experiment,
 	experiment->end_fd = (int)syscall(SYS_pidfd_open, experiment->options.pid, 0);
 	experiment->aimed_ns = experiment->refreshed_ns = begun.real_ns;
 	experiment->next_ns = begun.real_ns + gap_ns(experiment);
-	is_over = !look_until(experiment, &wanted, until_ns) && !is_asked_to_end(experiment) &&
+	is_over = !look_until(experiment, &wanted, job->ns) && !is_asked_to_end(experiment) &&
 		  !experiment->is_stuck;
-	take_difference(experiment, &begun, window);
-	window->progress = is_over;
+	take_difference(experiment, &begun, job->window);
+	job->window->progress = is_over;
 	if (experiment->end_fd >= 0)
 		close(experiment->end_fd);
 	experiment->end_fd = -1;
@@ -624,10 +647,11 @@ bool experiment_run_to_end(struct experiment *experiment,
 }
 
 /* At a stop of another thread than the first: that one's may be what kills. */
-static bool filters_forbid_stops(struct experiment *experiment)
+static bool filters_forbid_stops(struct experiment *experiment, const struct job *job)
 {
 	struct held_stop stop;
 
+	(void)job;
 	for (size_t i = 0; i < experiment->nr; i++) {
 		struct holder *holder = experiment->threads[i].holder;
 		struct proc_status status;
@@ -649,6 +673,88 @@ static bool filters_forbid_stops(struct experiment *experiment)
 	return false;
 }
 
+/* --- the thread that looks --- */
+
+static void *look_on_demand(void *argument)
+{
+	struct experiment *experiment = argument;
+	struct looker *looker = &experiment->looker;
+
+	/* Not real-time, which stays on its CPU though another one is idle. */
+	urgency_short_slices();
+	pthread_mutex_lock(&looker->lock);
+	while (!looker->is_to_end) {
+		struct job *job = looker->job;
+
+		if (!job) {
+			pthread_cond_wait(&looker->changed, &looker->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&looker->lock);
+		job->result = job->run(experiment, job);
+		pthread_mutex_lock(&looker->lock);
+		looker->job = NULL;
+		pthread_cond_broadcast(&looker->changed);
+	}
+	pthread_mutex_unlock(&looker->lock);
+	return NULL;
+}
+
+static int begin_looker(struct experiment *experiment, struct err *err)
+{
+	struct looker *looker = &experiment->looker;
+
+	pthread_mutex_init(&looker->lock, NULL);
+	pthread_cond_init(&looker->changed, NULL);
+	errno = pthread_create(&looker->id, NULL, look_on_demand, experiment);
+	looker->has_begun = !errno;
+	return looker->has_begun ? 0 : err_sys(err, "cannot start a thread");
+}
+
+static void end_looker(struct looker *looker)
+{
+	pthread_mutex_lock(&looker->lock);
+	looker->is_to_end = true;
+	pthread_cond_broadcast(&looker->changed);
+	pthread_mutex_unlock(&looker->lock);
+	if (looker->has_begun)
+		pthread_join(looker->id, NULL);
+	pthread_mutex_destroy(&looker->lock);
+	pthread_cond_destroy(&looker->changed);
+}
+
+static bool have_run(struct experiment *experiment, struct job *job)
+{
+	struct looker *looker = &experiment->looker;
+
+	pthread_mutex_lock(&looker->lock);
+	looker->job = job;
+	pthread_cond_broadcast(&looker->changed);
+	while (looker->job)
+		pthread_cond_wait(&looker->changed, &looker->lock);
+	pthread_mutex_unlock(&looker->lock);
+	return job->result;
+}
+
+bool experiment_run(struct experiment *experiment, const struct experiment_function *function,
+		    uint64_t length_ns, struct whatif_window *window)
+{
+	struct job job = {
+		.run = run_window, .function = function, .ns = length_ns, .window = window};
+
+	return have_run(experiment, &job);
+}
+
+bool experiment_run_to_end(struct experiment *experiment,
+			   const struct experiment_function *function, uint64_t until_ns,
+			   struct whatif_window *window)
+{
+	struct job job = {
+		.run = run_to_end, .function = function, .ns = until_ns, .window = window};
+
+	return have_run(experiment, &job);
+}
+
 struct experiment *experiment_new(const struct experiment_options *options, struct err *err)
 {
 	struct experiment *experiment = xcalloc(1, sizeof(*experiment));
@@ -661,9 +767,8 @@ struct experiment *experiment_new(const struct experiment_options *options, stru
 	holding_init(&experiment->holding);
 	experiment->holding.accounts.governor.most = options->max_slowdown;
 	calibration_run(&experiment->holding.overhead, urgency_realtime);
-	/* Not real-time, which stays on its CPU though another one is idle. */
-	urgency_short_slices();
-	if (!options->pid || experiment_aim(experiment, options->pid, err) == 0)
+	if (begin_looker(experiment, err) == 0 &&
+	    (!options->pid || experiment_aim(experiment, options->pid, err) == 0))
 		return experiment;
 	experiment_free(experiment);
 	return NULL;
@@ -681,7 +786,7 @@ int experiment_aim(struct experiment *experiment, pid_t pid, struct err *err)
 		return 0;
 	if (!list_threads(experiment))
 		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
-	if (filters_forbid_stops(experiment))
+	if (have_run(experiment, &(struct job){.run = filters_forbid_stops}))
 		return err_set(err, ERR_UNSUPPORTED,
 			       "a filter of system calls (seccomp) kills process %d for "
 			       "restart_syscall, which holds may cause",
@@ -705,6 +810,7 @@ void experiment_free(struct experiment *experiment)
 	if (!experiment)
 		return;
 	atomic_store(&experiment->holding.is_over, true);
+	end_looker(&experiment->looker);
 	while (experiment->nr)
 		forget_thread(experiment, experiment->nr - 1);
 	holding_release(&experiment->holding);

@@ -33,13 +33,13 @@ struct experiment_options {
 	pid_t pid;	     /* 0: experiment_aim() comes first */
 	double max_slowdown; /* a part of any second; 0: any */
 	/*
-	 * How far the program has come. Any time, by the thread that runs experiments. NULL: it is
-	 * run to its end only.
+	 * How far the program has come. By a thread of ours, while a window is run. NULL: it is run
+	 * to its end only.
 	 */
 	uint64_t (*progress)(void *context);
 	/*
 	 * The process may have more code by now: bring the ranges up to date. By the same thread,
-	 * in experiment_run_to_end(). NULL: they stay.
+	 * where it is run to its end. NULL: they stay.
 	 */
 	void (*refresh)(void *context, struct experiment_function *function);
 	void *context;

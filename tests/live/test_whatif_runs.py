@@ -10,7 +10,7 @@ import time
 from live import LiveCase
 from paths import PROFC
 from profc import profc
-from targets import build
+from targets import build, need
 from two_speeds import TwoSpeeds, gains
 
 # The second run of this command and all later ones end otherwise.
@@ -97,6 +97,21 @@ class WhatifRuns(LiveCase):
             lines = file.read().split()
             self.assertGreater(len(lines), 3)
             self.assertEqual(set(lines), set(own.read().split()))
+
+    def test_the_first_thread_of_a_command_is_let_go_in_time(self):
+        """It is a child of ours, and works as the others do. A hold that does not end takes 2 s."""
+        given, made = (os.path.join(self.directory, name) for name in ("given", "made"))
+        command = [need("zstd"), "-T2", "-2", "-q", "-f", given, "-o", made]
+        with open(PROFC, "rb") as file, open(given, "wb") as out:
+            out.write(file.read() * 2)
+        for attempt in range(3):
+            done = profc("whatif", "--json", "-d", "15s", "-n", "1", "--", *command)
+            told = json.loads(done.stderr.splitlines()[-1])
+            if told["run_ns"] < 1e9:
+                break
+            print(f"# attempt {attempt}: {told['run_ns']} ns, load {os.getloadavg()[0]:.1f}")
+        self.assertGreater(told["holds"], 0)
+        self.assertLess(told["run_ns"], 1e9)
 
     def test_a_pipe_is_not_read(self):
         done = subprocess.run(
