@@ -28,6 +28,9 @@
 #define LIMIT_DEFAULT	 5
 #define LIMIT_MAX	 50
 #define SLOWDOWN_PERCENT 50
+/* A run may be short, and so is the time to find its functions; what that costs does not count. */
+#define RUN_HZ		     2000
+#define RUN_OVERHEAD_PERCENT 20
 
 struct whatif_args {
 	struct record_options record;
@@ -329,7 +332,6 @@ static int prepare(struct whatif *whatif, bool has_command, struct err *err)
 		status = record_options_attached(record, &whatif->attached, err);
 	if (status < 0)
 		return status;
-	record_options_settle(record);
 	record->no_children = true;
 	whatif->settings = (struct whatif_settings){
 		.record = record,
@@ -340,6 +342,11 @@ static int prepare(struct whatif *whatif, bool has_command, struct err *err)
 		.max_slowdown = whatif->args->max_slowdown_percent / 100,
 		.limit = whatif->args->limit,
 		.names = (enum name_style)whatif->args->view.names};
+	if (whatif->settings.measure == WHATIF_RUNS) {
+		record->frequency_hz = RUN_HZ;
+		record->max_overhead_percent = RUN_OVERHEAD_PERCENT;
+	}
+	record_options_settle(record);
 	if (!whatif->args->progress)
 		return 0;
 	record->count.functions = (struct option_list){.values = &whatif->args->progress, .nr = 1};

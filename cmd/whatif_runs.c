@@ -152,12 +152,24 @@ static int check_end(struct whatif *whatif, int status, struct err *err)
 	if (WIFSIGNALED(status) && is_asked_to_end(whatif))
 		err_set(err, ERR_GONE, "ended in the middle of a run");
 	else if (WIFSIGNALED(status))
-		err_set(err, ERR_GONE, "a run of the command %s: there are no more trials", now);
+		err_set(err, ERR_GONE,
+			whatif->experiment ? "a run of the command %s: there are no more trials"
+					   : "the command %s: there is nothing to compare",
+			now);
 	else
 		err_set(err, ERR_GONE,
 			"a run of the command %s, the first one %s: their times cannot be compared",
 			now, first);
 	return err->code;
+}
+
+static void warn_of_failure(int status)
+{
+	char text[40];
+
+	describe(status, text, sizeof(text));
+	if (status)
+		print_warning("the command %s: only runs that end so can be compared", text);
 }
 
 /* --- a run --- */
@@ -312,7 +324,10 @@ int whatif_try_runs(struct whatif *whatif, struct err *err)
 	if (!whatif->is_reaped)
 		child_reap(whatif->pid, &status);
 	whatif->runs.first_status = status;
-	if (check_end(whatif, status, err) < 0 || whatif_choose(whatif, 0, err) < 0)
+	if (check_end(whatif, status, err) < 0)
+		return err->code;
+	warn_of_failure(status);
+	if (whatif_choose(whatif, 0, err) < 0)
 		return err->code;
 	return experiment(whatif, err);
 }

@@ -38,6 +38,7 @@ class WhatifRuns(LiveCase):
         self.assertTrue(15 < gain < 80, rows)
         self.assertEqual(done.stdout.count("ready\n"), 1)
         self.assertEqual(told["progress"], f"runs of {self.speeds.program}")
+        self.assertLess(rows["hot"]["cpu_ci_pct"], 12)
         # 200 items of a millisecond each.
         self.assertGreater(told["run_ns"], 100e6)
         self.assertGreater(told["trials"], 2)
@@ -53,6 +54,7 @@ class WhatifRuns(LiveCase):
         done = profc("whatif", "--json", "-d", "6s", "--", program, "1", "1", status=7)
         told = json.loads(done.stderr.splitlines()[-1])
         self.assertIn("work_a", {row["function"] for row in told["functions"]})
+        self.assertIn("the command ended with status 7", done.stderr)
         self.assertFalse(told["cut_short"])
 
     def test_a_run_that_ends_otherwise_is_the_end(self):
@@ -63,7 +65,7 @@ class WhatifRuns(LiveCase):
 
     def test_a_run_that_dies_is_the_end(self):
         done = profc("whatif", "-d", "6s", "--", "sh", "-c", "kill -KILL $$", status=-signal.SIGKILL)
-        self.assertIn("died of signal 9", done.stderr)
+        self.assertIn("the command died of signal 9: there is nothing", done.stderr)
 
     def test_each_run_has_the_same_input(self):
         directory = self.directory
