@@ -145,7 +145,8 @@ static int place_parts(struct draft *draft, struct err *err)
 		places[k].nr_data_bytes = data_reach_bytes ? plan->data_bytes : 0;
 		places[k].data_reach_bytes = data_reach_bytes;
 	}
-	if (placing_find(draft->access->pid, places, plan->nr_parts, err) < 0) {
+	if (placing_find(draft->access->pid, target_memory_maps(draft->access->memory), places,
+			 plan->nr_parts, err) < 0) {
 		if (plan->has_all)
 			err_hint(err, "a sample of the blocks, without --mem=all, needs less room");
 		return err->code;
@@ -725,7 +726,7 @@ static int fill_region(struct installation *installation, const struct draft *dr
 		       sizeof(shared));
 	}
 	return region_make(&installation->region, &draft->plan, &contents, remote,
-			   draft->access->pid, err);
+			   draft->access->pid, target_memory_maps(draft->access->memory), err);
 }
 
 static void begin_heap(struct installation *installation, const struct draft *draft,

@@ -33,15 +33,12 @@ static void add_gap(struct gaps *gaps, uint64_t start, uint64_t end)
 		(struct gap){.start = start + MARGIN_BYTES, .end = end - MARGIN_BYTES};
 }
 
-static bool read_gaps(pid_t pid, struct gaps *gaps)
+static bool read_gaps(int maps, struct gaps *gaps)
 {
-	cleanup_close int maps = proc_open_task_file(pid, pid, "maps");
 	struct proc_range_walk walk;
 	struct proc_range range;
 	uint64_t end = LOWEST;
 
-	if (maps < 0)
-		return false;
 	proc_range_walk_begin(&walk, maps, PROC_RANGE_ANY);
 	while (proc_range_walk_next(&walk, &range) && range.start <= HIGHEST) {
 		/* A heap grows upwards and a stack downwards: the margins leave room. */
@@ -135,12 +132,12 @@ static bool find_both(struct placing *place, struct gaps *gaps)
 	return place->found_data;
 }
 
-int placing_find(pid_t pid, struct placing *places, size_t nr, struct err *err)
+int placing_find(pid_t pid, int maps, struct placing *places, size_t nr, struct err *err)
 {
 	struct gaps gaps = {0};
 	int status = 0;
 
-	if (!read_gaps(pid, &gaps))
+	if (!read_gaps(maps, &gaps))
 		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
 	for (size_t i = 0; i < nr && status == 0; i++) {
 		if (!find_both(&places[i], &gaps))

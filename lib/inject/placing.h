@@ -21,7 +21,10 @@ struct placing {
 	uint64_t found, found_data;
 };
 
-/* Find places that do not overlap. ERR_LIMIT: there is no room; ERR_GONE. Nothing is stopped. */
-int placing_find(pid_t pid, struct placing *places, size_t nr, struct err *err);
+/*
+ * Find places that do not overlap. `maps` is a descriptor on the process's maps. ERR_LIMIT: there
+ * is no room; ERR_GONE. Nothing is stopped.
+ */
+int placing_find(pid_t pid, int maps, struct placing *places, size_t nr, struct err *err);
 
 #endif

@@ -268,6 +268,7 @@ struct making {
 	const struct region_contents *contents;
 	struct remote *remote;
 	pid_t pid;
+	int maps; /* of the process; borrowed */
 	char name[64];
 	struct memory data, rest;
 	struct mapped mapped[2 * REGION_PARTS_MAX + 2 + PADS_PAGES_MAX]; /* so far */
@@ -347,7 +348,6 @@ static bool is_mapped_there(const struct making *making)
 {
 	const struct region_plan *plan = making->plan;
 	uint64_t nr_data = 0, nr_rest = plan->gate_bytes + pads_bytes(making->contents);
-	cleanup_close int maps = proc_open_task_file(making->pid, making->pid, "maps");
 	struct proc_range_walk walk;
 	struct proc_range range;
 
@@ -355,7 +355,7 @@ static bool is_mapped_there(const struct making *making)
 		nr_data += plan->data_bytes;
 		nr_rest += plan->head_bytes + plan->parts[i].code_bytes;
 	}
-	proc_range_walk_begin(&walk, maps, PROC_RANGE_ANY);
+	proc_range_walk_begin(&walk, making->maps, PROC_RANGE_ANY);
 	while ((nr_data || nr_rest) && proc_range_walk_next(&walk, &range)) {
 		if (makedev(range.dev_major, range.dev_minor) != making->rest.found.st_dev)
 			continue;
@@ -780,10 +780,10 @@ static bool has_room(const struct making *making, int maps)
 }
 
 /* Pads are too many for a row. */
-static void begin_row(struct making *making, struct row *row, int maps)
+static void begin_row(struct making *making, struct row *row)
 {
 	if (!making->contents->pads && remote_may_make_row(making->remote) &&
-	    has_room(making, maps) && find_next_descriptors(making->pid, row->fds))
+	    has_room(making, making->maps) && find_next_descriptors(making->pid, row->fds))
 		making->row = row;
 }
 
@@ -808,8 +808,9 @@ static bool is_wiped(int maps, const struct region_header *header)
 		range.end == header->private_address + offsetof(struct heap_private, known));
 }
 
-static int end_first_row(struct making *making, int maps, struct err *err)
+static int end_first_row(struct making *making, struct err *err)
 {
+	const int maps = making->maps;
 	int64_t result;
 
 	if (!making->row)
@@ -825,18 +826,17 @@ static int end_first_row(struct making *making, int maps, struct err *err)
 /* Up to the addresses that the code has to know. */
 static int make_first(struct making *making, struct row *row, struct err *err)
 {
-	cleanup_close int maps = proc_open_task_file(making->pid, making->pid, "maps");
 	const struct region_plan *plan = making->plan;
 	int status;
 
-	begin_row(making, row, maps);
+	begin_row(making, row);
 	status = make_files(making, err);
 	if (status == 0)
 		status = reserve_all(making, err);
 	if (status == 0 && plan->has_heap)
 		status = make_heap_private(making, err);
 	if (status == 0)
-		status = end_first_row(making, maps, err);
+		status = end_first_row(making, err);
 	if (status == 0 && plan->counters.nr_own)
 		status = map_owners(making, err);
 	return status;
@@ -868,7 +868,7 @@ static int make_last(struct making *making, struct row *row, struct err *err)
 }
 
 int region_make(struct region *region, const struct region_plan *plan,
-		const struct region_contents *contents, struct remote *remote, pid_t pid,
+		const struct region_contents *contents, struct remote *remote, pid_t pid, int maps,
 		struct err *err)
 {
 	struct making making = {.region = region,
@@ -876,6 +876,7 @@ int region_make(struct region *region, const struct region_plan *plan,
 				.contents = contents,
 				.remote = remote,
 				.pid = pid,
+				.maps = maps,
 				.below_bytes = PRIVATE_APART_BYTES,
 				.data = {.fd = -1, .file = -1},
 				.rest = {.fd = -1, .file = -1}};

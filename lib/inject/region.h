@@ -172,10 +172,11 @@ struct region_contents {
 
 /*
  * Make the memory, by calls that the process makes for us, and map the data here, which are zeros.
- * Only the address space of the process changes. ERR_LIMIT: an address was taken meanwhile.
+ * `maps` is a descriptor on the process's maps. Only the address space of the process changes.
+ * ERR_LIMIT: an address was taken meanwhile.
  */
 int region_make(struct region *region, const struct region_plan *plan,
-		const struct region_contents *contents, struct remote *remote, pid_t pid,
+		const struct region_contents *contents, struct remote *remote, pid_t pid, int maps,
 		struct err *err);
 void region_close(struct region *region); /* here only */
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -21,6 +22,15 @@ static void *map_code(void)
 	return at;
 }
 
+static int find(struct placing *places, size_t nr, struct err *err)
+{
+	int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	int status = placing_find(getpid(), maps, places, nr, err);
+
+	close(maps);
+	return status;
+}
+
 TEST(inject_placing, heap_has_room_above_the_code)
 {
 	struct placing places[2] = {
@@ -33,7 +43,7 @@ TEST(inject_placing, heap_has_room_above_the_code)
 	if (PATCH_REACH_BYTES < 1024 * MIB)
 		skip(); /* all that it reaches is below the code, too */
 	code = map_code();
-	assert_int_equal(placing_find(getpid(), places, 2, &err), 0);
+	assert_int_equal(find(places, 2, &err), 0);
 	for (int i = 0; i < 2; i++) {
 		assert_true(places[i].found >= CODE + 1024 * MIB);
 		assert_true(places[i].found + 300 * MIB - CODE <= 2000 * MIB);
@@ -48,7 +58,7 @@ TEST(inject_placing, place_below_the_code_is_near)
 	struct err err = ERR_INIT;
 	void *code = map_code();
 
-	assert_int_equal(placing_find(getpid(), &place, 1, &err), 0);
+	assert_int_equal(find(&place, 1, &err), 0);
 	assert_true(place.found < CODE && place.found >= CODE - 16 * MIB);
 	munmap(code, PAGE);
 }
@@ -60,7 +70,7 @@ TEST(inject_placing, without_room_it_fails)
 	struct err err = ERR_INIT;
 	void *code = map_code();
 
-	assert_int_equal(placing_find(getpid(), &place, 1, &err), ERR_LIMIT);
+	assert_int_equal(find(&place, 1, &err), ERR_LIMIT);
 	munmap(code, PAGE);
 }
 
@@ -78,7 +88,7 @@ TEST(inject_placing, data_are_apart_where_there_is_no_room_near_the_code)
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 
 	assert_ptr_equal(heap, (void *)(uintptr_t)(CODE + 64 * MIB));
-	assert_int_equal(placing_find(getpid(), &place, 1, &err), 0);
+	assert_int_equal(find(&place, 1, &err), 0);
 	assert_true(place.found + 8 * MIB <= CODE || place.found >= CODE + PAGE);
 	assert_true(place.found + 8 * MIB <= CODE + PATCH_REACH_BYTES);
 	assert_true(place.found + PATCH_REACH_BYTES >= CODE + PAGE);
@@ -99,7 +109,7 @@ TEST(inject_placing, data_out_of_reach_have_no_place)
 	struct err err = ERR_INIT;
 	void *code = map_code();
 
-	assert_int_equal(placing_find(getpid(), &place, 1, &err), ERR_LIMIT);
+	assert_int_equal(find(&place, 1, &err), ERR_LIMIT);
 	munmap(code, PAGE);
 }
 
@@ -109,6 +119,6 @@ TEST(inject_placing, what_is_larger_than_all_addresses_in_reach_has_no_place)
 		.first = 4 * MIB, .last = 4 * MIB + PAGE, .nr_bytes = PATCH_REACH_BYTES + 5 * MIB};
 	struct err err = ERR_INIT;
 
-	assert_int_equal(placing_find(getpid(), &place, 1, &err), ERR_LIMIT);
+	assert_int_equal(find(&place, 1, &err), ERR_LIMIT);
 	assert_int_equal(place.found, 0);
 }
