@@ -156,6 +156,51 @@ class Registers(LiveCase):
         self.check(kill, "alone")
 
 
+class Alone(LiveCase):
+    """A process with one thread is stopped once; a second one may be born just then, or a child
+    keep it waiting."""
+
+    def setUp(self):
+        super().setUp()
+        self.target = build("alone_at_times", "-g")
+
+    def test_a_second_thread_or_a_child_comes_meanwhile(self):
+        nr_calls = 0
+        with Running([self.target]) as target:
+            target.wait_ready()
+            before = code(target.pid)
+            for _ in range(rounds(20)):
+                recording = attach_to_count(
+                    self.directory, target.pid, "-d", "0.02", "--mem", "--count", "^turn$"
+                )
+                nr_calls += sum(row["calls"] or 0 for row in recording.rows())
+                self.assertEqual(code(target.pid), before)
+            (said,) = target.finish()
+        self.assertEqual(target.process.returncode, 0)
+        self.assertEqual(said["wrong"], 0)
+        self.assertGreater(said["vforks"], 0)
+        self.assertGreater(nr_calls, 0)
+
+    def test_profc_is_killed_meanwhile(self):
+        moments = random.Random(11)
+        with Running([self.target]) as target:
+            target.wait_ready()
+            before = code(target.pid)
+            for _ in range(rounds(20)):
+                with Recorder(
+                    self.directory, "attach", "-p", str(target.pid), "--mem"
+                ) as recorder:
+                    time.sleep(moments.uniform(0.01, 0.15))
+                    recorder.process.kill()
+                    recorder.process.wait()
+                self.assertIsNone(target.process.poll())
+            attach_to_count(self.directory, target.pid, "-d", "0.02", "--mem")
+            self.assertEqual(code(target.pid), before)
+            (said,) = target.finish()
+        self.assertEqual(target.process.returncode, 0)
+        self.assertEqual(said["wrong"], 0)
+
+
 class Waits(LiveCase):
     """Each thread is to stand twice, for the probes to come and to go; most are asleep then."""
 
@@ -467,8 +512,14 @@ class FiltersBefore(LiveCase):
 
 class Others(LiveCase):
     def test_target_of_a_debugger_is_refused(self):
+        self.refuse([build("counted_storm"), "1"])
+
+    def test_target_with_one_thread_of_a_debugger_is_refused(self):
+        self.refuse([build("alone_at_times")])
+
+    def refuse(self, command):
         strace = need("strace")
-        with Running([build("counted_storm"), "1"]) as target:
+        with Running(command) as target:
             target.wait_ready()
             with subprocess.Popen(
                 [strace, "-qq", "-e", "trace=none", "-o", "/dev/null", "-p", str(target.pid)]
@@ -484,12 +535,18 @@ class Others(LiveCase):
         self.assertEqual(target.process.returncode, 0)
 
     def test_stopped_target_stays_stopped(self):
-        with Running([build("counted_storm"), "2"]) as target:
+        self.stay([build("counted_storm"), "2"], *COUNTED)
+
+    def test_stopped_target_with_one_thread_stays_stopped(self):
+        self.stay([build("alone_at_times")], "--mem")
+
+    def stay(self, command, *options):
+        with Running(command) as target:
             target.wait_ready()
             before = code(target.pid)
             os.kill(target.pid, signal.SIGSTOP)
             self.eventually(lambda: procfs.state(target.pid) == "T", "the stop")
-            attach(self.directory, target.pid, "-d", "0.1", *COUNTED, status=None)
+            attach(self.directory, target.pid, "-d", "0.1", *options, status=None)
             self.assertEqual(procfs.state(target.pid), "T")
             self.assertEqual(code(target.pid), before)
             os.kill(target.pid, signal.SIGCONT)
