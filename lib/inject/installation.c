@@ -25,6 +25,7 @@
 #include "inject/region.h"
 #include "inject/remote.h"
 #include "inject/removal.h"
+#include "inject/standstill.h"
 #include "inject/stopped.h"
 #include "patch/gate.h"
 #include "patch/note.h"
@@ -772,65 +773,6 @@ static int draw_prepared(struct draft *draft, enum copies copies, struct err *er
 	return draw_prepared(draft, copies, err);
 }
 
-/* The process, with all its threads stopped: for the patches, or before that. */
-struct standstill {
-	struct stopped stopped;
-	bool is_begun;
-};
-
-static int begin_standstill(struct standstill *still, const struct probe_access *access,
-			    uint64_t patience_ns, struct err *err)
-{
-	int status = access->is_stopped
-			     ? stopped_adopt(&still->stopped, access->command, patience_ns, err)
-			     : stopped_begin(&still->stopped, access->pid, access->command,
-					     STOPPED_BUT_ASLEEP, patience_ns, err);
-
-	still->is_begun = status == 0;
-	return status;
-}
-
-static void end_standstill(struct standstill *still, struct probe_cost *cost)
-{
-	if (!still->is_begun)
-		return;
-	stopped_end(&still->stopped);
-	still->is_begun = false;
-	cost->stop_ns += still->stopped.held_ns;
-}
-
-static bool has_one_thread(pid_t pid)
-{
-	struct proc_stat stat;
-
-	return proc_read_task_stat(pid, pid, &stat) && stat.nr_threads == 1;
-}
-
-/* Could the thread that is stopped make calls now? It was not amid a signal, nor a transfer. */
-static bool may_adopt(const struct standstill *still)
-{
-	const struct stopped *stopped = &still->stopped;
-
-	return stopped->nr == 1 && !stopped->nr_sleepers && !stopped->threads[0].signal &&
-	       !stopped->threads[0].is_group_stop;
-}
-
-/*
- * A process with one thread is stopped once, for the calls and the patches. If that cannot be now,
- * or there are more threads, one is stopped for the calls: NULL stays NULL then.
- */
-static void begin_at_once(struct remote **remote, const struct probe_access *access,
-			  const struct remote_code *code, struct standstill *still,
-			  struct probe_cost *cost)
-{
-	if (access->is_stopped || !remote_knows_rows() || !has_one_thread(access->pid) ||
-	    begin_standstill(still, access, 0, NULL) < 0)
-		return;
-	if (!may_adopt(still) ||
-	    remote_adopt(remote, access, code, still->stopped.threads[0].tid, NULL) < 0)
-		end_standstill(still, cost);
-}
-
 /*
  * Makes the memory with its contents: nothing leads there yet. The process may be stopped
  * afterwards.
@@ -850,7 +792,7 @@ static int make_region(struct installation *installation, struct draft *draft, e
 	if (status == 0 && draft->plan.has_heap)
 		heap_draft_rules(&draft->heap, draft->heap_options, access->pid, &rules);
 	if (status == 0)
-		begin_at_once(&remote, access, &code, still, cost);
+		standstill_begin_at_once(still, &remote, access, &code, cost);
 	if (status == 0 && !remote)
 		status = remote_begin(&remote, access, &code, err);
 	if (status < 0 || !remote)
@@ -859,7 +801,7 @@ static int make_region(struct installation *installation, struct draft *draft, e
 	held_ns = remote_end(remote);
 	cost->remote_ns += still->is_begun ? 0 : held_ns;
 	if (status < 0) {
-		end_standstill(still, cost);
+		standstill_end(still, cost);
 		return status;
 	}
 	if (draft->plan.has_heap)
@@ -868,28 +810,6 @@ static int make_region(struct installation *installation, struct draft *draft, e
 	installation->has_owners = draft->plan.counters.nr_own || rules.has_own_slots;
 	patch_table_maker_release(&draft->patches); /* the region has them */
 	return 0;
-}
-
-/* Sharded counters are found by the thread's own data, so all threads need them. */
-static bool have_thread_data(const struct stopped *stopped)
-{
-	for (size_t i = 0; i < stopped->nr; i++) {
-		if (!stopped_thread_pointer(&stopped->threads[i]))
-			return false;
-	}
-	return true;
-}
-
-/* Own copies are told apart by the first word there, which the C library makes its address. */
-static bool have_own_word(const struct stopped *stopped, struct target_memory *memory)
-{
-	for (size_t i = 0; i < stopped->nr; i++) {
-		uint64_t at = stopped_thread_pointer(&stopped->threads[i]), word;
-
-		if (!target_memory_word(memory, at, &word) || word != at)
-			return false;
-	}
-	return true;
 }
 
 enum apply_outcome { APPLIED, APPLY_FAILED, APPLY_NO_THREAD_DATA, APPLY_NO_OWN_WORD };
@@ -905,9 +825,11 @@ static void note_id_at(const struct installation *installation, const struct sto
 }
 
 static enum apply_outcome apply_to(struct installation *installation,
-				   const struct probe_access *access, struct stopped *stopped,
+				   const struct probe_access *access, struct standstill *still,
 				   struct err *err)
 {
+	struct stopped *stopped = &still->stopped;
+
 	if (!region_is_of(&installation->region, stopped)) {
 		fail_changed(access, err);
 		return APPLY_FAILED;
@@ -917,9 +839,9 @@ static enum apply_outcome apply_to(struct installation *installation,
 	if (installation->counters.nr_spans || installation->counters.has_notes)
 		note_id_at(installation, stopped, access->memory);
 	if (PATCH_READS_THREAD_DATA && installation->counters.nr_shards > 1 &&
-	    !have_thread_data(stopped))
+	    !standstill_has_thread_data(still))
 		return APPLY_NO_THREAD_DATA;
-	if (installation->has_owners && !have_own_word(stopped, access->memory))
+	if (installation->has_owners && !standstill_has_own_words(still, access->memory))
 		return APPLY_NO_OWN_WORD;
 	if (patched_apply(&installation->patched, stopped, access->memory))
 		return APPLIED;
@@ -933,10 +855,10 @@ static enum apply_outcome apply(struct installation *installation,
 {
 	enum apply_outcome outcome;
 
-	if (!still->is_begun && begin_standstill(still, access, access->patience_ns, err) < 0)
+	if (!still->is_begun && standstill_begin(still, access, access->patience_ns, err) < 0)
 		return APPLY_FAILED;
-	outcome = apply_to(installation, access, &still->stopped, err);
-	end_standstill(still, cost);
+	outcome = apply_to(installation, access, still, err);
+	standstill_end(still, cost);
 	return outcome;
 }
 
