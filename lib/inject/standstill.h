@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A process whose threads stand still while it gets its probes. */
+/* A process with all its threads stopped, while it gets its probes. */
 #ifndef PROFC_INJECT_STANDSTILL_H
 #define PROFC_INJECT_STANDSTILL_H
 
