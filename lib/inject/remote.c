@@ -695,8 +695,6 @@ static bool allows_all(const struct remote *remote)
 		{SYS_munmap, {0, page}},
 		{SYS_close, {0}},
 		{SYS_rt_sigreturn, {0}},
-		/* Not of ours, but our stops cause it: see sampler/guard_priv.h. */
-		{SYS_restart_syscall, {0}},
 	};
 
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
@@ -705,6 +703,15 @@ static bool allows_all(const struct remote *remote)
 			return false;
 	}
 	return true;
+}
+
+/* A signal that our stops let through would kill the process: see guard_addressee(). */
+static bool filters_endanger(const struct remote *remote)
+{
+	static const uint64_t none[6];
+
+	return remote->filters && !filters_allow(remote, SYS_restart_syscall, none,
+						 remote->code.call + remote_call_bytes);
 }
 
 /* The thread is stopped, so that it installs no filter any more. */
@@ -716,7 +723,8 @@ static bool may_call(struct remote *remote)
 	remote->filters = NULL;
 	if (willing == WILLING_IF_ALLOWED)
 		remote->filters = call_filters_read(remote->tid);
-	return willing == WILLING_YES || (remote->filters && allows_all(remote));
+	return willing == WILLING_YES ||
+	       (remote->filters && allows_all(remote) && !filters_endanger(remote));
 }
 
 /*
@@ -745,7 +753,10 @@ struct attempts {
 	struct sparing *sparing;
 	bool found;
 	bool is_refused;
-	bool takes_waits; /* also threads that would wait again with all of their time-out */
+	/* Also threads that would wait again with all of their time-out, and those with filters
+	 * to which signals of the process go. */
+	bool takes_waits;
+	bool is_endangered; /* by filters: no thread will do */
 	unsigned int nr, nr_stopped, nr_filtered, nr_spared, nr_waits;
 };
 
@@ -781,11 +792,17 @@ static bool try_thread(void *context, pid_t tid)
 {
 	struct attempts *attempts = context;
 	struct remote *remote = attempts->remote;
+	enum willing willing = willing_to_call(remote->pid, tid, &remote->own_filters);
 	bool is_read, is_filtered;
 	int status, signal;
 
-	if (willing_to_call(remote->pid, tid, &remote->own_filters) == WILLING_NO) {
+	if (willing == WILLING_NO) {
 		attempts->nr_filtered++;
+		return true;
+	}
+	if (willing == WILLING_IF_ALLOWED && !attempts->takes_waits &&
+	    (tid == remote->pid || proc_has_children(remote->pid, tid))) {
+		attempts->nr_waits++;
 		return true;
 	}
 	if (is_uninterruptible(remote->pid, tid))
@@ -812,6 +829,9 @@ static bool try_thread(void *context, pid_t tid)
 	let_go(remote, signal);
 	attempts->nr_filtered += is_filtered;
 	attempts->nr += !is_filtered;
+	attempts->is_endangered = filters_endanger(remote);
+	if (attempts->is_endangered)
+		return false;
 	return !remote->has_executed && ++attempts->nr_stopped < TRIES_MAX;
 }
 
@@ -836,8 +856,8 @@ static void release(struct remote *remote)
 
 static bool all_are_filtered(const struct attempts *attempts)
 {
-	return attempts->nr_filtered && !attempts->nr && !attempts->nr_spared &&
-	       !attempts->nr_waits;
+	return attempts->is_endangered || (attempts->nr_filtered && !attempts->nr &&
+					   !attempts->nr_spared && !attempts->nr_waits);
 }
 
 int remote_adopt(struct remote **remote, const struct probe_access *access,
