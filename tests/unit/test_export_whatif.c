@@ -49,17 +49,17 @@ TEST(whatif_page, has_heading_table_and_notes)
 
 	made_whatif_pipeline(&made);
 	page = page_of(&made);
-	assert_page(
-		&page, "<title>what if it were faster: gain of calls of finish_item, 497/s</title>",
-		"<h1>what if it were faster: gain of calls of finish_item, 497/s</h1>",
-		">work_a</span></a></th><td class=\"number\">66.5%</td>"
-		"<td class=\"number gain\">+33.0% <span class=\"dim\">\xc2\xb1 2.0</span></td>",
-		"<td>helps up to 50%</td></tr>",
-		">rest</span></a></th><td class=\"number\">1.5%</td>"
-		"<td class=\"number unsure\">not known</td>",
-		"<td>not measured</td></tr>",
-		"58 trials in 50 s, 148,220 holds: 21% of that time is taken off the clock\n"
-		"6 of them have no result");
+	assert_page(&page,
+		    "<title>what if it were faster: gain of calls of finish_item, 497/s</title>",
+		    "<h1>what if it were faster: gain of calls of finish_item, 497/s</h1>",
+		    ">work_a</span></a></th><td class=\"number\">66.5%</td>"
+		    "<td class=\"number gain\">+33.0% <span class=\"dim\">\xc2\xb1 2.0</span></td>",
+		    "<td>helps up to 50%</td></tr>",
+		    ">rest</span></a></th><td class=\"number\">1.5%</td>"
+		    "<td class=\"number unsure\">not known</td>",
+		    "<td>not measured</td></tr>",
+		    "58 trials in 50 s, 148,220 holds: 21% of that time is taken off the clock\n"
+		    "6 of them have no result");
 	sink_release(&page);
 }
 
