@@ -232,6 +232,41 @@ void snapshot_append(struct snapshot *snapshot, const struct snapshot *from, uns
 	snapshot->nr_bytes += nr_bytes;
 }
 
+void snapshot_take_regions(struct snapshot *snapshot, struct snapshot *from)
+{
+	uint8_t *room = snapshot->bytes;
+	size_t cap_room = snapshot->cap_bytes;
+
+	assert(!snapshot->nr_regions);
+	memcpy(snapshot->regions, from->regions, from->nr_regions * sizeof(*from->regions));
+	snapshot->nr_regions = from->nr_regions;
+	snapshot->nr_late = from->nr_late;
+	snapshot->first_late = from->first_late;
+	snapshot->nr_bytes = from->nr_bytes;
+	snapshot->bytes = from->bytes;
+	snapshot->cap_bytes = from->cap_bytes;
+	from->bytes = room;
+	from->cap_bytes = cap_room;
+	snapshot_drop_regions(from);
+}
+
+bool snapshot_set_first(struct snapshot *snapshot, uint64_t start, size_t nr_bytes)
+{
+	struct stack_region *region = &snapshot->regions[0];
+	uint64_t end = region->start + region->nr_bytes;
+
+	if (region->start - start > region->offset && start < region->start)
+		return false;
+	if (start >= end || !nr_bytes || nr_bytes > end - start)
+		return false;
+	region->offset -= (uint32_t)(region->start - start);
+	region->start = start;
+	region->nr_bytes = (uint32_t)nr_bytes;
+	if (snapshot->nr_regions == 1)
+		snapshot->nr_bytes = region->offset + nr_bytes;
+	return true;
+}
+
 void snapshot_trim_region(struct snapshot *snapshot, size_t unread_bytes)
 {
 	struct stack_region *last;

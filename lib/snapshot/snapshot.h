@@ -101,7 +101,7 @@ struct snapshot {
 	uint64_t data_pointer;	 /* code gets to thread-local variables from it; 0: not known */
 	enum no_registers no_registers; /* if none are known: why */
 	bool is_withheld; /* the stack is in a file that a process or host serves: not read */
-	uint8_t *bytes;	  /* owned; all regions back to back */
+	uint8_t *bytes;	  /* owned; of all regions, in their order */
 	size_t nr_bytes, cap_bytes;
 	/* Of a sleeping thread, as the kernel shows it: where it sleeps in the kernel. Owned. */
 	char *kernel_stack;
@@ -135,6 +135,13 @@ uint8_t *snapshot_add_due(struct snapshot *snapshot, uint64_t start, size_t nr_b
 uint8_t *snapshot_add_late(struct snapshot *snapshot, uint64_t start, size_t nr_bytes);
 /* Append the regions of `from` from `first` on, if there is room. */
 void snapshot_append(struct snapshot *snapshot, const struct snapshot *from, unsigned int first);
+/* Have the regions of `from`, which has none then; the snapshot has none before. */
+void snapshot_take_regions(struct snapshot *snapshot, struct snapshot *from);
+/*
+ * Have the first region begin and end elsewhere: further inside, or lower, where the bytes before
+ * its own are to be read into. False: there are not so many before it, or it has not so many.
+ */
+bool snapshot_set_first(struct snapshot *snapshot, uint64_t start, size_t nr_bytes);
 /* Give back the tail of the last region that could not be read. */
 void snapshot_trim_region(struct snapshot *snapshot, size_t unread_bytes);
 /*

@@ -76,13 +76,13 @@ static size_t copy_region(struct tracee *tracee, uint64_t start, size_t nr_bytes
 
 	if (tracee->fills_pages || !is_inside)
 		nr_bytes = present_bytes(tracee->tid, start, nr_bytes);
+	if (is_first && is_inside && tracee_take_ahead(tracee, snapshot, start, nr_bytes))
+		return nr_bytes;
 	room = nr_bytes ? snapshot_add_region(snapshot, start, nr_bytes) : NULL;
 	if (!room)
 		return 0;
 	if (is_first && is_inside && tracee_has_wanted_with(tracee, snapshot))
 		return tracee_read_with_wanted(tracee, snapshot);
-	if (is_inside && tracee_read_ahead(tracee, snapshot, start, room, nr_bytes))
-		return nr_bytes;
 	got = read_memory(tracee, start, room, nr_bytes);
 	snapshot_trim_region(snapshot, nr_bytes - got);
 	return got;

@@ -61,9 +61,13 @@ size_t tracee_read_with_wanted(struct tracee *tracee, struct snapshot *snapshot)
  * registers are known: the thread has stopped. With it comes the stack, as far as can be foretold.
  */
 void tracee_copy_ahead(struct tracee *tracee, uint64_t stopped_ns);
-/* wanted_copy.c: the part of a stack that came so; false: not all of it did. */
-bool tracee_read_ahead(const struct tracee *tracee, const struct snapshot *snapshot, uint64_t start,
-		       uint8_t *room, size_t nr_bytes);
+/*
+ * wanted_copy.c: all of that goes into the snapshot, which has no region so far, with this part of
+ * a stack as the first. Where the thread is deeper than was foretold, only the first bytes of that
+ * are read now. False: it was no such stack.
+ */
+bool tracee_take_ahead(struct tracee *tracee, struct snapshot *snapshot, uint64_t start,
+		       size_t nr_bytes);
 /* wanted_copy.c: copy what tracee_set_wanted() has asked for, unless it was. */
 void tracee_copy_wanted(struct tracee *tracee, struct snapshot *snapshot);
 /* stack_copy.c: the mapping of the stack may change while nothing is observed. */

@@ -29,6 +29,7 @@ struct tracee_wanted {
 	unsigned int nr_ahead; /* regions to be copied ahead of a stop; others are due after it */
 	bool is_ready;	       /* they are known, for the next stop */
 	bool is_copied;	       /* the memory is in the snapshot, with its first stack */
+	bool is_taken;	       /* likewise, as it was copied ahead */
 };
 
 void tracee_set_wanted(struct tracee *tracee, const struct wanted_memory *wanted,
@@ -118,7 +119,7 @@ struct pieces {
 	unsigned int nr_here, nr_there;
 	unsigned int nr_regions;
 	uint32_t gaps[SNAPSHOT_WANTED_MAX]; /* bytes that are read before those of each region */
-	uint8_t between[GAP_BYTES_MAX];	    /* such bytes, which nobody needs */
+	uint8_t between[GAP_BYTES_MAX];	    /* such bytes, which are dropped */
 };
 
 /* Are both to be read as one? Then so many bytes are between. */
@@ -222,7 +223,9 @@ bool tracee_wants_context(const struct tracee *tracee)
 }
 
 /* A thread is about as deep as when it was last seen: nine of ten are at most this much deeper. */
-#define DEEPER_BYTES	      UINT64_C(640)
+#define DEEPER_BYTES UINT64_C(640)
+/* Where it is deeper still, the rest is read in the stop, into this room. */
+#define DEEPEST_BYTES	      UINT64_C(4096)
 #define AHEAD_STACK_BYTES_MAX UINT64_C(32768)
 
 /* Where its end is known, and its mapping. */
@@ -237,8 +240,10 @@ static void add_stack_ahead(struct tracee *tracee)
 		return;
 	start = max_u64(last->low - min_u64(last->low, DEEPER_BYTES), mapping->start);
 	end = min_u64(last->end, mapping->end);
-	if (start < end && end - start <= AHEAD_STACK_BYTES_MAX)
-		snapshot_add_region(tracee->ahead, start, end - start);
+	if (start >= end || end - start > AHEAD_STACK_BYTES_MAX)
+		return;
+	snapshot_add_region(tracee->ahead, start - DEEPEST_BYTES, end - start + DEEPEST_BYTES);
+	snapshot_set_first(tracee->ahead, start, end - start);
 }
 
 /* All that need not wait for the stop: where to copy from and to. */
@@ -268,11 +273,30 @@ void tracee_copy_ahead(struct tracee *tracee, uint64_t stopped_ns)
 	fill_regions(tracee, tracee->ahead, 0, tracee->wanted->nr_ahead);
 }
 
-bool tracee_read_ahead(const struct tracee *tracee, const struct snapshot *snapshot, uint64_t start,
-		       uint8_t *room, size_t nr_bytes)
+bool tracee_take_ahead(struct tracee *tracee, struct snapshot *snapshot, uint64_t start,
+		       size_t nr_bytes)
 {
-	return tracee_has_wanted(tracee) && is_ahead(tracee, snapshot) &&
-	       snapshot_read(tracee->ahead, start, room, nr_bytes);
+	struct snapshot *ahead = tracee->ahead;
+	const struct stack_region *stack;
+	size_t nr_lacking;
+	uint64_t known;
+
+	if (!tracee_has_wanted(tracee) || !is_ahead(tracee, snapshot))
+		return false;
+	stack = &ahead->regions[0];
+	known = stack->start;
+	if (stack->kind != REGION_STACK || !snapshot_set_first(ahead, start, nr_bytes))
+		return false;
+	/* By the call that has just read the rest: its code is in the caches. */
+	nr_lacking = known - min_u64(start, known);
+	if (nr_lacking && tracee_read_any(tracee->tid, start, ahead->bytes + stack->offset,
+					  nr_lacking) != nr_lacking) {
+		snapshot_drop_regions(ahead);
+		return false;
+	}
+	snapshot_take_regions(snapshot, ahead);
+	tracee->wanted->is_taken = true;
+	return true;
 }
 
 static void add_ahead(const struct snapshot *ahead, struct snapshot *snapshot)
@@ -382,9 +406,10 @@ void tracee_copy_wanted(struct tracee *tracee, struct snapshot *snapshot)
 	has_due = is_ahead(tracee, snapshot);
 	if (has_due)
 		add_ahead(tracee->ahead, snapshot);
-	else if (!wanted->is_copied)
+	else if (!wanted->is_copied && !wanted->is_taken)
 		copy_memory(tracee, &wanted->memory, snapshot);
-	wanted->is_copied = false;
+	has_due |= wanted->is_taken;
+	wanted->is_copied = wanted->is_taken = false;
 	if (wanted->more.context.access)
 		copy_context(tracee, snapshot);
 	if (!has_due)

@@ -169,6 +169,46 @@ TEST(snapshot, appends_regions_of_another)
 	snapshot_release(&to);
 }
 
+/* All but the first region stay as they are; the room of both is exchanged. */
+TEST(snapshot, regions_are_taken_over)
+{
+	struct snapshot from = {0}, to = {0};
+	uint8_t out[8] = {0};
+
+	add(&from, 0x2000, "abcdefgh");
+	memcpy(snapshot_add_wanted(&from, 0x4000, 4), "word", 4);
+	snapshot_add_due(&from, 0x5000, 16);
+	snapshot_take_regions(&to, &from);
+	assert_int_equal(from.nr_regions, 0);
+	assert_int_equal(from.nr_bytes, 0);
+	assert_int_equal(to.nr_regions, 3);
+	assert_true(snapshot_is_late(&to, 0x5000, 16));
+	assert_false(snapshot_set_first(&to, 0x1fff, 4));
+	assert_false(snapshot_set_first(&to, 0x2002, 7));
+	assert_false(snapshot_set_first(&to, 0x2008, 1));
+	assert_false(snapshot_set_first(&to, 0x2002, 0));
+	assert_true(snapshot_set_first(&to, 0x2004, 3));
+	assert_true(snapshot_read(&to, 0x2004, out, 3));
+	assert_string_equal(out, "efg");
+	assert_false(snapshot_read(&to, 0x2003, out, 1));
+	assert_false(snapshot_read(&to, 0x2007, out, 1));
+	assert_true(snapshot_read_any(&to, 0x4000, out, 4));
+	assert_memory_equal(out, "word", 4);
+	/* Down to where its room begins. */
+	assert_false(snapshot_set_first(&to, 0x1fff, 4));
+	assert_true(snapshot_set_first(&to, 0x2000, 7));
+	assert_true(snapshot_read(&to, 0x2000, out, 7));
+	assert_string_equal(out, "abcdefg");
+	snapshot_clear(&from);
+	add(&from, 0x6000, "other");
+	snapshot_set_first(&from, 0x6000, 2);
+	add(&from, 0x6002, "xy");
+	assert_true(snapshot_read(&from, 0x6000, out, 4));
+	assert_memory_equal(out, "otxy", 4);
+	snapshot_release(&from);
+	snapshot_release(&to);
+}
+
 TEST(snapshot, wanted_memory_is_bounded)
 {
 	struct wanted_memory wanted = {.nr = 0};
