@@ -327,7 +327,7 @@ const struct script_runtime php_runtime = {
 	.forget = forget,
 	.walk = walk,
 	.nr_fact_bytes = sizeof(struct php),
-	.missing = {.find = find_missing, .needs_stack = true, .leads_to_late = true},
+	.missing = {.find = find_missing, .leads_to_late = true},
 	.links.find = find_links,
 	.complete_wanted = complete_wanted,
 	.find_places = find_places,

@@ -39,7 +39,7 @@ struct wanted_more {
 	uint64_t subject; /* the thread, to find() */
 	/* Late regions are needed only where copied memory has an address in them. */
 	bool leads_to_late;
-	bool needs_stack; /* find() looks into the stack even where no registers are known */
+	bool needs_stack; /* find() looks into all of the stack even where no registers are known */
 	_Alignas(uint64_t) uint8_t facts[WANTED_FACTS_BYTES];
 	struct context_place context; /* what the thread works on is to be copied, too */
 };

@@ -428,10 +428,12 @@ void tracee_copy_wanted(struct tracee *tracee, struct snapshot *snapshot)
 /* Frames that matter are near the stack pointer. */
 #define REHEARSED_STACK_BYTES UINT64_C(16384)
 #define REHEARSED_BELOW_BYTES UINT64_C(1024)
+/* It writes all the time to that much; what we read of it, it has to fetch back from our CPU. */
+#define WRITTEN_STACK_BYTES UINT64_C(2048)
 
 /*
- * The thread runs on: its stack is about where it was last seen. It writes to all of it: what we
- * read of that it has to fetch from our CPU.
+ * The thread runs on: its stack is about where it was last seen. That near the stack pointer is
+ * read only where something is looked for in it.
  */
 static void add_last_stack(struct tracee *tracee, struct snapshot *snapshot)
 {
@@ -439,10 +441,12 @@ static void add_last_stack(struct tracee *tracee, struct snapshot *snapshot)
 	struct proc_range range;
 	uint64_t start, end;
 
-	if (!tracee->wanted->more.needs_stack || !last->low || tracee->maps_are_slow ||
+	if (!last->low || tracee->maps_are_slow ||
 	    !tracee_ask_for_mapping(tracee, last->low, &range) || tracee_is_served(tracee, &range))
 		return;
-	start = max_u64(last->low - REHEARSED_BELOW_BYTES, range.start);
+	start = tracee->wanted->more.needs_stack
+			? max_u64(last->low - REHEARSED_BELOW_BYTES, range.start)
+			: last->low + WRITTEN_STACK_BYTES;
 	end = min_u64(min_u64(last->end, range.end), start + REHEARSED_STACK_BYTES);
 	if (start < end)
 		snapshot_add_region(snapshot, start, end - start);

@@ -404,9 +404,7 @@ TEST_WITH(struct fixture *fixture, tracee_wanted, memory_may_go)
 	assert_true(has(fixture, third, 16, 'c'));
 }
 
-/* Words that lead on changed since the last sample: the visit copies all that they lead to at once.
- */
-static unsigned int nr_rehearsed_stacks;
+static uint64_t rehearsed_from; /* 0: no stack was */
 
 static bool see_stack(const void *facts, uint64_t subject, const struct snapshot *snapshot,
 		      struct wanted_memory *missing)
@@ -414,31 +412,38 @@ static bool see_stack(const void *facts, uint64_t subject, const struct snapshot
 	(void)facts;
 	(void)subject;
 	(void)missing;
-	nr_rehearsed_stacks += snapshot->regions[0].kind == REGION_STACK;
+	rehearsed_from = snapshot->regions[0].kind == REGION_STACK ? snapshot->regions[0].start : 0;
 	return false;
 }
 
-/* A thread fetches back what it writes to, if we have read that. */
+/* A thread fetches back what it writes to, if we have read that: what is near its stack pointer. */
 TEST_WITH(struct fixture *fixture, tracee_wanted, a_rehearsal_has_the_stack_where_that_is_needed)
 {
+	const struct {
+		uint64_t depth, from; /* from the end of the stack; 0: none of it */
+		bool needs_stack;
+	} cases[] = {{512, 0, false}, {512, 1536, true}, {3072, 1024, false}, {3072, 4096, true}};
+	uint64_t end = (uintptr_t)fixture->pages + fixture->page_bytes;
 	struct snapshot *snapshot = &fixture->snapshot;
 
 	wanted_memory_add(&fixture->wanted, (uintptr_t)fixture->pages, 16);
 	fixture->more.find = see_stack;
 	fixture->more.subject = 1;
-	nr_rehearsed_stacks = 0;
-	for (unsigned int i = 0; i < 2; i++) {
-		fixture->more.needs_stack = i;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		fixture->more.needs_stack = cases[i].needs_stack;
 		tracee_set_wanted(&fixture->tracee, &fixture->wanted, &fixture->more);
-		regs_set(&snapshot->regs, arch_regs(snapshot->arch)->sp,
-			 (uintptr_t)fixture->pages + fixture->page_bytes - 512);
+		snapshot_clear(snapshot);
+		regs_set(&snapshot->regs, arch_regs(snapshot->arch)->sp, end - cases[i].depth);
 		tracee_copy_stacks(&fixture->tracee, 4096, snapshot);
 		if (fixture->tracee.maps_are_slow)
 			skip(); /* no stack is rehearsed */
 		tracee_rehearse(&fixture->tracee, snapshot);
-		assert_int_equal(nr_rehearsed_stacks, i);
+		assert_int_equal(rehearsed_from, cases[i].from ? end - cases[i].from : 0);
 	}
 }
+
+/* Words that lead on changed since the last sample: the visit copies all that they lead to at once.
+ */
 
 TEST_WITH(struct fixture *fixture, tracee_wanted, a_rehearsal_finds_what_a_visit_copies)
 {
