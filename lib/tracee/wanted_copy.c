@@ -112,29 +112,37 @@ static void add_regions(struct tracee *tracee, const struct wanted_memory *memor
  * page, so that none is read that has nothing wanted.
  */
 #define GAP_BYTES_MAX 2048
+/*
+ * After the stop the thread goes on meanwhile, and may write all the time to what lies between, as
+ * objects that are in use: it would fetch that back from our CPU.
+ */
+#define LATE_GAP_BYTES_MAX 256
 
 /* The pieces of one system call: one of the target's may be several of ours. */
 struct pieces {
 	struct iovec here[2 * SNAPSHOT_WANTED_MAX], there[SNAPSHOT_WANTED_MAX];
 	unsigned int nr_here, nr_there;
 	unsigned int nr_regions;
+	uint32_t gap_max;
 	uint32_t gaps[SNAPSHOT_WANTED_MAX]; /* bytes that are read before those of each region */
 	uint8_t between[GAP_BYTES_MAX];	    /* such bytes, which are dropped */
 };
 
 /* Are both to be read as one? Then so many bytes are between. */
-static bool is_near(const struct stack_region *last, const struct stack_region *next, uint32_t *gap)
+static bool is_near(const struct stack_region *last, const struct stack_region *next,
+		    uint32_t gap_max, uint32_t *gap)
 {
 	uint64_t end = last->start + last->nr_bytes;
 
-	if (!last->nr_bytes || next->start < end || next->start - end > GAP_BYTES_MAX)
+	if (!last->nr_bytes || next->start < end || next->start - end > gap_max)
 		return false;
 	*gap = (uint32_t)(next->start - end);
 	return true;
 }
 
-static void begin_pieces(struct pieces *pieces)
+static void begin_pieces(struct pieces *pieces, uint32_t gap_max)
 {
+	pieces->gap_max = gap_max;
 	pieces->nr_here = pieces->nr_there = pieces->nr_regions = 0;
 }
 
@@ -148,7 +156,7 @@ static void add_piece(struct pieces *pieces, const struct snapshot *snapshot,
 {
 	uint32_t gap = 0;
 
-	if (last && is_near(last, region, &gap)) {
+	if (last && is_near(last, region, pieces->gap_max, &gap)) {
 		if (gap)
 			add_here(pieces, pieces->between, gap);
 		pieces->there[pieces->nr_there - 1].iov_len += gap + region->nr_bytes;
@@ -169,7 +177,7 @@ static void fill_some(const struct tracee *tracee, struct snapshot *snapshot, un
 	ssize_t got;
 	size_t left;
 
-	begin_pieces(&pieces);
+	begin_pieces(&pieces, GAP_BYTES_MAX);
 	for (unsigned int i = *first; i < end && pieces.nr_regions < SNAPSHOT_WANTED_MAX; i++)
 		add_piece(&pieces, snapshot, i > *first ? &regions[i - 1] : NULL, &regions[i]);
 	got = process_vm_readv(tracee->tid, pieces.here, pieces.nr_here, pieces.there,
@@ -510,7 +518,7 @@ static bool fill_due(const struct tracee *tracee, struct snapshot *snapshot, uin
 	ssize_t got;
 	size_t left;
 
-	begin_pieces(&pieces);
+	begin_pieces(&pieces, LATE_GAP_BYTES_MAX);
 	for (unsigned int i = *first;
 	     i < snapshot->nr_regions && pieces.nr_regions < SNAPSHOT_WANTED_MAX; i++) {
 		if (snapshot->regions[i].kind != REGION_DUE || (led && !led->is_led[i]))
