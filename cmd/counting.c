@@ -112,6 +112,25 @@ static int add_spans(struct counting *counting, const struct count_options *opti
 	return 0;
 }
 
+/* Two functions that are counted, each by itself. */
+static int add_pair(struct naming *naming, const char *text, struct err *err)
+{
+	cleanup_free char *first = NULL, *second = NULL;
+
+	if (!text)
+		return 0;
+	if (!span_pair_read(text, &first, &second)) {
+		err_set(err, ERR_INVALID, "--latency: '%s' names no two functions", text);
+		err_hint(err, "time is from calls of the first to those of the second: "
+			      "--latency 'begin_request:end_request'");
+		return err->code;
+	}
+	if (strcmp(first, second) == 0)
+		return err_set(err, ERR_INVALID, "--latency: '%s' are not two functions", text);
+	naming_add_pair(naming, first, second);
+	return 0;
+}
+
 static void set_spans(const struct counting *counting, struct prober_options *made)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(counting->spans); i++) {
@@ -277,6 +296,8 @@ int counting_new(const struct count_options *options, struct symbol_options symb
 	status = add_all(made->naming, options, err);
 	if (status == 0)
 		status = add_spans(made, options, err);
+	if (status == 0)
+		status = add_pair(made->naming, options->latency, err);
 	if (status == 0)
 		status = heap_request_read(&request, &heap, err);
 	if (status == 0 && heap_options_are_set(&heap))

@@ -24,6 +24,7 @@ struct count_options {
 	uint64_t max;		      /* --count-max */
 	const char *within;	      /* --within: count only inside of it; or NULL */
 	struct option_list spans;     /* --spans: functions, the calls of which are timed */
+	const char *latency;	      /* --latency of whatif: two functions that are counted */
 	bool wakers;		      /* --wakers: note what ends waits for memory */
 	const char *memory;	      /* --mem: a mean in bytes; NULL: not asked for */
 	bool free_stacks;	      /* --mem-free-stacks: and where blocks are freed */

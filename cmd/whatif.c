@@ -34,7 +34,7 @@
 
 struct whatif_args {
 	struct record_options record;
-	const char *progress;
+	const char *progress, *latency;
 	bool written;
 	double max_slowdown_percent;
 	uint64_t limit;
@@ -64,6 +64,12 @@ static const struct option_row rows[] = {
 	 .name = "written",
 	 .offset = AT(written),
 	 .help = "its progress is the bytes that it writes (default with -p)"},
+	{.type = OPTION_STRING,
+	 .name = "latency",
+	 .argument = "BEGIN:END",
+	 .offset = AT(latency),
+	 .help = "how much less time is between the calls of two functions, and not how much "
+		 "more progress"},
 	{.type = OPTION_DURATION,
 	 .short_name = 'd',
 	 .name = "duration",
@@ -156,6 +162,8 @@ static char *progress_text(const struct whatif *whatif)
 		return xasprintf("calls of %s", whatif->settings.function);
 	case WHATIF_RUNS:
 		return xasprintf("runs of %s", whatif->argv[0]);
+	case WHATIF_LATENCY:
+		return whatif_latency_text(whatif);
 	}
 	return xstrdup("bytes written");
 }
@@ -177,6 +185,9 @@ static int show(const struct whatif *whatif, const struct experiment_counts *cou
 		.run_ns = whatif->settings.measure == WHATIF_RUNS && baselines->progress
 				  ? baselines->virtual_ns / baselines->progress
 				  : 0,
+		.time_ns = whatif->settings.measure == WHATIF_LATENCY
+				   ? whatif_window_time_ns(baselines, whatif->plan.none)
+				   : 0,
 		.elapsed_ns = counts->real_ns,
 		.slower_percent = counts->real_ns
 					  ? 100.0 * (double)(counts->real_ns - counts->virtual_ns) /
@@ -313,6 +324,9 @@ static int check(const struct whatif_args *args, bool has_command, struct err *e
 		return err_set(err, ERR_INVALID, "--html needs -o FILE");
 	if (args->progress && args->written)
 		return err_set(err, ERR_INVALID, "--progress cannot be combined with --written");
+	if (args->latency && (args->progress || args->written))
+		return err_set(err, ERR_INVALID, "--latency cannot be combined with %s",
+			       args->progress ? "--progress" : "--written");
 	if (has_command && args->record.pid_texts.nr)
 		return err_set(err, ERR_INVALID, "-p cannot be combined with a command");
 	if (!has_command && args->record.pid_texts.nr != 1) {
@@ -335,10 +349,11 @@ static int prepare(struct whatif *whatif, bool has_command, struct err *err)
 	record->no_children = true;
 	whatif->settings = (struct whatif_settings){
 		.record = record,
-		.measure = whatif->args->progress		   ? WHATIF_CALLS
+		.measure = whatif->args->latency		   ? WHATIF_LATENCY
+			   : whatif->args->progress		   ? WHATIF_CALLS
 			   : has_command && !whatif->args->written ? WHATIF_RUNS
 								   : WHATIF_WRITTEN,
-		.function = whatif->args->progress,
+		.function = whatif->args->latency ? whatif->args->latency : whatif->args->progress,
 		.max_slowdown = whatif->args->max_slowdown_percent / 100,
 		.limit = whatif->args->limit,
 		.names = (enum name_style)whatif->args->view.names};
@@ -347,9 +362,12 @@ static int prepare(struct whatif *whatif, bool has_command, struct err *err)
 		record->max_overhead_percent = RUN_OVERHEAD_PERCENT;
 	}
 	record_options_settle(record);
-	if (!whatif->args->progress)
+	if (!whatif->settings.function)
 		return 0;
-	record->count.functions = (struct option_list){.values = &whatif->args->progress, .nr = 1};
+	record->count.latency = whatif->args->latency;
+	if (!whatif->args->latency)
+		record->count.functions =
+			(struct option_list){.values = &whatif->args->progress, .nr = 1};
 	return counting_new(&record->count, symbol_options_of(&record->symbols, NULL), false,
 			    &whatif->counting, err);
 }
@@ -384,18 +402,19 @@ static int run_whatif(const struct command *self, int argc, char **argv)
 
 const struct command command_whatif = {
 	.name = "whatif",
-	.synopsis = "[OPTIONS] [--progress REGEX] -p PID | [--] CMD [ARG...]",
+	.synopsis = "[OPTIONS] [--progress REGEX | --latency BEGIN:END] -p PID | [--] CMD [ARG...]",
 	.summary = "which function is worth making faster, by experiment",
 	.help = "A profile says where time goes, not what would help. For each of the functions "
 		"with the most CPU time profc makes the program run as if that function were "
 		"faster: while it runs, all other threads are held for a part of its time, and "
 		"what was held is taken off the clock. The table has what the program would gain, "
 		"with its uncertainty, at several speeds.\n\n"
-		"A command is run again and again, and its time is what counts, unless --progress "
-		"or --written is given: then one run is enough.\n\n"
+		"A command is run again and again, and its time is what counts, unless --progress, "
+		"--written or --latency is given: then one run is enough.\n\n"
 		"Examples:\n"
 		"  profc whatif -- ./program ARG\n"
 		"  profc whatif -p 1234 --progress handle_request\n"
+		"  profc whatif -p 1234 --latency begin_request:end_request\n"
 		"  profc whatif --progress encode_frame -d 3m -- ./program",
 	.options = rows,
 	.runs_command = true,

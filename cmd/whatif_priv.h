@@ -27,12 +27,13 @@ enum whatif_measure {
 	WHATIF_WRITTEN, /* the bytes that it writes */
 	WHATIF_CALLS,	/* of a function */
 	WHATIF_RUNS,	/* its end: it is run again and again */
+	WHATIF_LATENCY, /* the result is the time between two functions */
 };
 
 struct whatif_settings {
 	struct record_options *record; /* borrowed, as all here */
 	enum whatif_measure measure;
-	const char *function; /* CALLS: a regular expression */
+	const char *function; /* CALLS: a regular expression; LATENCY: "BEGIN:END" */
 	double max_slowdown;  /* a part */
 	size_t limit;	      /* functions to be tried */
 	enum name_style names;
@@ -80,6 +81,20 @@ struct experiment_function whatif_trial_function(const struct whatif *whatif,
 						 const struct whatif_trial *trial);
 void whatif_add_baseline(struct whatif *whatif, const struct whatif_window *window);
 
+/* WHATIF_LATENCY, for experiment_options: the number of requests inside, and of those that ended.
+ */
+int64_t whatif_latency_inside(void *context);
+uint64_t whatif_latency_ended(const struct whatif *whatif);
+/* "time from begin_request to end_request"; the caller frees it. */
+char *whatif_latency_text(const struct whatif *whatif);
+/* Is each of the two one function, the calls of which are counted? */
+int whatif_latency_check(const struct whatif *whatif, struct err *err);
+/* After a first baseline: can the time be told? Else the errors of whatif_latency_begin(). */
+bool whatif_latency_can_begin(struct whatif *whatif, const struct whatif_window *window);
+int whatif_latency_begin(struct whatif *whatif, const struct whatif_window *window,
+			 struct err *err);
+/* After each window: a smaller number inside is the end of all results up to now. */
+void whatif_latency_note(struct whatif *whatif, const struct whatif_window *window);
 /* Sample the running process, and experiment with it. */
 int whatif_try_process(struct whatif *whatif, struct err *err);
 /* Before the command is started: see to it that each run has the same standard input. */

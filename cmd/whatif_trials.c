@@ -28,6 +28,12 @@
 #define WINDOW_NS      (400 * NS_PER_MS)
 #define WINDOW_MOST_NS (2 * NS_PER_SEC)
 #define WINDOW_STEPS   20
+/* Of requests, a queue of which takes a while to be typical; and at first, to see it empty. */
+#define WINDOW_REQUESTS	     200
+#define WINDOW_STAYS	     10 /* so many times as long as a request is inside */
+#define WINDOW_STAYS_MOST_NS (10 * NS_PER_SEC)
+#define FIRST_NS	     (2 * NS_PER_SEC)
+#define FIRST_WINDOWS	     3
 
 /* --- which functions are there to be tried --- */
 
@@ -97,6 +103,9 @@ void whatif_add_baseline(struct whatif *whatif, const struct whatif_window *wind
 {
 	whatif->baselines.progress += window->progress;
 	whatif->baselines.virtual_ns += window->virtual_ns;
+	for (size_t i = 0; i < ARRAY_SIZE(window->flows); i++)
+		whatif->baselines.flows[0] =
+			whatif_flow_join(&whatif->baselines.flows[0], &window->flows[i]);
 }
 
 static uint64_t written_bytes(pid_t pid)
@@ -114,6 +123,8 @@ static uint64_t progress_of(void *context)
 {
 	const struct whatif *whatif = context;
 
+	if (whatif->settings.measure == WHATIF_LATENCY)
+		return whatif_latency_ended(whatif);
 	return whatif->counting ? prober_nr_calls(counting_prober(whatif->counting))
 				: written_bytes(whatif->pid);
 }
@@ -126,20 +137,29 @@ static bool run_window(struct whatif *whatif, const struct whatif_trial *trial, 
 
 	if (!experiment_run(whatif->experiment, &function, length_ns, window))
 		return false;
-	if (!trial)
+	whatif_latency_note(whatif, window);
+	if (!trial && !whatif_plan_drifts(&whatif->plan, window))
 		whatif_add_baseline(whatif, window);
 	return true;
 }
 
-static uint64_t window_ns(const struct whatif_window *baseline)
+static uint64_t window_ns(const struct whatif *whatif, const struct whatif_window *baseline)
 {
 	uint64_t step_ns = baseline->real_ns / max_u64(baseline->progress, 1);
+	uint64_t stay_ns;
 
-	return min_u64(max_u64(WINDOW_NS, WINDOW_STEPS * step_ns), WINDOW_MOST_NS);
+	if (whatif->settings.measure != WHATIF_LATENCY)
+		return min_u64(max_u64(WINDOW_NS, WINDOW_STEPS * step_ns), WINDOW_MOST_NS);
+	stay_ns = (uint64_t)whatif_window_time_ns(baseline, whatif->plan.none);
+	return max_u64(min_u64(max_u64(WINDOW_NS, WINDOW_REQUESTS * step_ns), WINDOW_MOST_NS),
+		       min_u64(WINDOW_STAYS * stay_ns, WINDOW_STAYS_MOST_NS));
 }
 
 static int refuse_standstill(const struct whatif *whatif, struct err *err)
 {
+	if (whatif->settings.measure == WHATIF_LATENCY)
+		return err_set(err, ERR_NOT_FOUND, "no request has ended: '%s' has no time",
+			       whatif->settings.function);
 	if (whatif->counting)
 		err_set(err, ERR_NOT_FOUND, "'%s' was not called: there is no progress to measure",
 			whatif->settings.function);
@@ -168,31 +188,52 @@ static void run_trials(struct whatif *whatif, uint64_t length_ns, struct whatif_
 	}
 }
 
+/* Requests that have gathered in a queue, as other programs had the CPUs, may first be served. */
+static bool run_first(struct whatif *whatif, struct whatif_window *baseline)
+{
+	if (whatif->settings.measure != WHATIF_LATENCY)
+		return run_window(whatif, NULL, 2 * WINDOW_NS, baseline);
+	for (int i = 0; i < FIRST_WINDOWS; i++) {
+		if (!run_window(whatif, NULL, FIRST_NS, baseline))
+			return false;
+		if (whatif_latency_can_begin(whatif, baseline))
+			return true;
+	}
+	return true;
+}
+
 static int experiment(struct whatif *whatif, struct err *err)
 {
+	bool is_latency = whatif->settings.measure == WHATIF_LATENCY;
 	const struct experiment_options options = {
 		.pid = whatif->pid,
 		.max_slowdown = whatif->settings.max_slowdown,
 		.progress = progress_of,
+		.inside = is_latency ? whatif_latency_inside : NULL,
 		.context = whatif,
 		.ended = &whatif->listener.asked,
 	};
 	struct whatif_window baseline;
-	int status = 0;
+	int status = is_latency ? whatif_latency_check(whatif, err) : 0;
 
+	if (status < 0)
+		return status;
 	whatif->experiment = experiment_new(&options, err);
 	if (!whatif->experiment)
 		return err->code;
-	if (whatif->counting)
+	/* A pair is read since the begin of the program, if it can be. */
+	if (whatif->counting && !is_latency)
 		prober_set_counting(counting_prober(whatif->counting),
 				    (struct prober_counting){.calls = true}, clock_monotonic_ns());
 	whatif_plan_init(&whatif->plan, whatif->candidates.nr, clock_monotonic_ns());
-	if (!run_window(whatif, NULL, 2 * WINDOW_NS, &baseline))
+	if (!run_first(whatif, &baseline))
 		status = err_set(err, ERR_GONE, "the program has ended before the first trial");
 	else if (!baseline.progress)
 		status = refuse_standstill(whatif, err);
-	else
-		run_trials(whatif, window_ns(&baseline), &baseline);
+	else if (is_latency)
+		status = whatif_latency_begin(whatif, &baseline, err);
+	if (status == 0)
+		run_trials(whatif, window_ns(whatif, &baseline), &baseline);
 	return status;
 }
 

@@ -36,12 +36,17 @@ struct stop {
 	struct whatif_gain gain;
 };
 
+/* As it is shown. */
 static struct stop stop_of(const struct whatif_function *function, size_t i)
 {
+	struct stop stop;
+
 	if (i == 0)
 		return (struct stop){.gain = {.is_known = true}};
-	return (struct stop){.faster = whatif_speeds[i - 1],
+	stop = (struct stop){.faster = whatif_speeds[i - 1],
 			     .gain = whatif_point_gain(&function->points[i - 1])};
+	stop.gain.percent = whatif_shown_percent(&stop.gain);
+	return stop;
 }
 
 /* --- the scale --- */
@@ -60,8 +65,11 @@ static double round_step(double at_least)
 
 struct whatif_scale whatif_scale_of(const struct whatif_facts *facts)
 {
-	struct whatif_scale scale = {.high = LEAST_HIGH};
+	struct whatif_scale scale = {.is_of_time = facts->time_ns > 0};
 	double margin;
+
+	scale.high = scale.is_of_time ? 0 : LEAST_HIGH;
+	scale.low = scale.is_of_time ? -LEAST_HIGH : 0;
 
 	for (size_t i = 0; i < facts->nr * NR_STOPS; i++) {
 		struct stop stop = stop_of(&facts->functions[i / NR_STOPS], i % NR_STOPS);
@@ -74,9 +82,12 @@ struct whatif_scale whatif_scale_of(const struct whatif_facts *facts)
 		scale.high = fmax(scale.high, stop.gain.percent + half);
 		scale.low = fmin(scale.low, stop.gain.percent - half);
 	}
-	for (size_t i = 0; i < facts->nr; i++)
-		scale.high =
-			fmax(scale.high, whatif_promised_percent(&facts->rows[i], PROMISED_SPEED));
+	for (size_t i = 0; i < facts->nr; i++) {
+		double promised = whatif_promised_percent(facts, i, PROMISED_SPEED);
+
+		scale.high = fmax(scale.high, promised);
+		scale.low = fmin(scale.low, promised);
+	}
 	margin = (scale.high - scale.low) / 50;
 	scale.high += margin;
 	scale.low -= margin;
@@ -136,9 +147,9 @@ static void append_axes(struct buf *out, const struct whatif_scale *scale)
 		   (LEFT + RIGHT) / 2, HEIGHT - 8);
 	buf_printf(
 		out,
-		"<text class=\"middle\" transform=\"translate(12,%.0f) rotate(-90)\">gain of the "
-		"program</text>\n",
-		(TOP + BOTTOM) / 2);
+		"<text class=\"middle\" transform=\"translate(12,%.0f) rotate(-90)\">%s</text>\n",
+		(TOP + BOTTOM) / 2,
+		scale->is_of_time ? "change of the time" : "gain of the program");
 }
 
 static void append_unknown(struct buf *out, const struct whatif_function *function, size_t before,
@@ -158,13 +169,13 @@ static void append_unknown(struct buf *out, const struct whatif_function *functi
 		   left, TOP, right - left, BOTTOM - TOP, (left + right) / 2, (TOP + BOTTOM) / 2);
 }
 
-static void append_promised(struct buf *out, const struct whatif_row *row,
+static void append_promised(struct buf *out, const struct whatif_facts *facts, size_t function,
 			    const struct whatif_scale *scale)
 {
 	buf_append_str(out, "<path class=\"promised\" d=\"M");
 	for (int i = 0; i <= PROMISED_STEPS; i++) {
 		double faster = (double)i / PROMISED_STEPS;
-		double percent = whatif_promised_percent(row, faster);
+		double percent = whatif_promised_percent(facts, function, faster);
 
 		/* The first one beyond the edge is cut off there. */
 		buf_printf(out, i ? "L%.1f,%.1f" : "%.1f,%.1f", x_of(faster),
@@ -237,7 +248,8 @@ void whatif_append_chart(struct buf *out, const struct whatif_facts *facts, size
 
 	buf_printf(out, "<svg class=\"chart\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"",
 		   WIDTH, HEIGHT);
-	buf_append_str(out, "gain of the program by how much faster ");
+	buf_append_str(out, scale->is_of_time ? "change of the time by how much faster "
+					      : "gain of the program by how much faster ");
 	escape_target_markup(out, facts->rows[function].name);
 	buf_append_str(out, " is: the numbers are below\">\n");
 	append_axes(out, scale);
@@ -246,7 +258,7 @@ void whatif_append_chart(struct buf *out, const struct whatif_facts *facts, size
 		append_unknown(out, of, next - 1, after);
 	}
 	buf_append_str(out, "<g clip-path=\"url(#plot)\">\n");
-	append_promised(out, &facts->rows[function], scale);
+	append_promised(out, facts, function, scale);
 	for (; first < NR_STOPS; first = next_stop(of, next, true)) {
 		next = next_stop(of, first, false);
 		append_known(out, of, first, next - 1, scale);

@@ -3,6 +3,7 @@
 #ifndef PROFC_EXPORT_WHATIF_CHART_PRIV_H
 #define PROFC_EXPORT_WHATIF_CHART_PRIV_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct buf;
@@ -12,6 +13,7 @@ struct whatif_facts;
 struct whatif_scale {
 	double low, high; /* 0 is between them */
 	double step;	  /* of lines across */
+	bool is_of_time;  /* by how much a time changes, not what the program gains */
 };
 
 struct whatif_scale whatif_scale_of(const struct whatif_facts *facts);

@@ -161,9 +161,10 @@ static void append_legend(struct buf *out)
 		"<span>All have the same scale.</span></p>\n");
 }
 
-static void append_promised(struct buf *out, const struct whatif_row *row, double faster)
+static void append_promised(struct buf *out, const struct whatif_facts *facts, size_t i,
+			    double faster)
 {
-	double percent = whatif_promised_percent(row, faster);
+	double percent = whatif_promised_percent(facts, i, faster);
 
 	buf_printf(out,
 		   percent < MOST_PROMISED ? "<td class=\"number\">%+.1f%%</td>"
@@ -187,14 +188,15 @@ static void append_numbers(struct buf *out, const struct whatif_facts *facts, si
 			    "<tr><th scope=\"col\" class=\"number\">faster</th>"
 			    "<th scope=\"col\" class=\"number\">promised</th>"
 			    "<th scope=\"col\" class=\"number\">trials</th>"
-			    "<th scope=\"col\">gain</th></tr>\n");
+			    "<th scope=\"col\">");
+	buf_append_str(out, facts->time_ns > 0 ? "change</th></tr>\n" : "gain</th></tr>\n");
 	for (size_t k = 0; k < WHATIF_NR_SPEEDS; k++) {
 		const struct whatif_point *point = &function->points[k];
 		struct whatif_gain gain = whatif_point_gain(point);
 
 		buf_printf(out, "<tr><th scope=\"row\" class=\"number\">%.0f%%</th>",
 			   100 * whatif_speeds[k]);
-		append_promised(out, &facts->rows[i], whatif_speeds[k]);
+		append_promised(out, facts, i, whatif_speeds[k]);
 		buf_printf(out, "<td class=\"number\">%zu</td>", point->nr);
 		if (gain.is_known)
 			append_gain_cell(out, "", &gain);

@@ -104,7 +104,8 @@ struct experiment {
 	int end_fd;		     /* readable from then on; -1: before Linux 5.3 */
 	uint64_t aimed_ns, refreshed_ns;
 	uint64_t random;
-	bool is_stuck; /* a thread does not stop, and cannot be left */
+	bool is_stuck;		  /* a thread does not stop, and cannot be left */
+	struct whatif_flow *flow; /* borrowed: of a window; or NULL */
 	struct experiment_counts counts;
 };
 
@@ -388,10 +389,23 @@ static void hold_debtors(struct experiment *experiment)
 	}
 }
 
+/* By the clock without holds. Only this thread lets the program's account grow. */
+static int64_t virtual_clock_ns(const struct experiment *experiment)
+{
+	return (int64_t)(clock_monotonic_ns() - experiment->holding.accounts.global_ns);
+}
+
+static int64_t nr_inside(const struct experiment *experiment)
+{
+	return experiment->options.inside ? experiment->options.inside(experiment->options.context)
+					  : 0;
+}
+
 static void look(struct experiment *experiment, const struct experiment_function *function)
 {
 	pthread_mutex_t *lock = &experiment->holding.lock;
 	uint64_t begun_ns = clock_thread_cpu_ns();
+	int64_t inside;
 
 	memset(experiment->by_cpu, 0, experiment->nr_cpus * sizeof(*experiment->by_cpu));
 	/* An idle holder stays so without us. */
@@ -409,6 +423,7 @@ static void look(struct experiment *experiment, const struct experiment_function
 		if (experiment->threads[i].is_there)
 			look_at(experiment, &experiment->threads[i]);
 	sample_running(experiment, function);
+	inside = nr_inside(experiment);
 	pthread_mutex_lock(lock);
 	whatif_look(&experiment->holding.accounts, experiment->accounts, experiment->nr,
 		    function->part, clock_monotonic_ns());
@@ -418,6 +433,8 @@ static void look(struct experiment *experiment, const struct experiment_function
 					      &experiment->holding.accounts);
 	hold_debtors(experiment);
 	pthread_mutex_unlock(lock);
+	if (experiment->flow)
+		whatif_flow_add(experiment->flow, inside, virtual_clock_ns(experiment));
 	experiment->look_ns += (clock_thread_cpu_ns() - begun_ns) / 16 - experiment->look_ns / 16;
 }
 
@@ -577,7 +594,7 @@ static uint64_t most_owed_ns(struct experiment *experiment)
 	return most_ns;
 }
 
-/* How it stands now. Only this thread lets the program's account grow. */
+/* How it stands now. */
 static struct whatif_window reading(struct experiment *experiment)
 {
 	const struct whatif_accounts *accounts = &experiment->holding.accounts;
@@ -608,11 +625,25 @@ static void take_difference(struct experiment *experiment, const struct whatif_w
 	experiment->counts.virtual_ns += window->virtual_ns;
 }
 
+/* Look at the threads until then, and note how many requests are inside. */
+static bool look_at_flow(struct experiment *experiment, struct experiment_function *function,
+			 uint64_t end_ns, struct whatif_flow *flow)
+{
+	bool goes_on;
+
+	whatif_flow_begin(flow, nr_inside(experiment), virtual_clock_ns(experiment));
+	experiment->flow = experiment->options.inside ? flow : NULL;
+	goes_on = look_until(experiment, function, end_ns);
+	experiment->flow = NULL;
+	return goes_on;
+}
+
 static bool run_window(struct experiment *experiment, const struct job *job)
 {
 	struct experiment_function wanted = *job->function;
 	struct whatif_window begun;
-	uint64_t now_ns;
+	struct whatif_flow flows[2];
+	uint64_t now_ns, half_ns = job->ns * (LEAD_PART - 1) / LEAD_PART / 2;
 	bool goes_on = list_threads(experiment);
 
 	settle(experiment);
@@ -620,8 +651,11 @@ static bool run_window(struct experiment *experiment, const struct job *job)
 	experiment->next_ns = now_ns + gap_ns(experiment);
 	goes_on = goes_on && look_until(experiment, &wanted, now_ns + job->ns / LEAD_PART);
 	begun = reading(experiment);
-	goes_on = goes_on && look_until(experiment, &wanted, now_ns + job->ns);
+	goes_on = goes_on && look_at_flow(experiment, &wanted, now_ns + job->ns - half_ns, flows);
+	goes_on = goes_on && look_at_flow(experiment, &wanted, now_ns + job->ns, flows + 1);
 	take_difference(experiment, &begun, job->window);
+	if (goes_on)
+		memcpy(job->window->flows, flows, sizeof(flows));
 	return goes_on;
 }
 

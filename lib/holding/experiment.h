@@ -38,6 +38,11 @@ struct experiment_options {
 	 */
 	uint64_t (*progress)(void *context);
 	/*
+	 * The number of requests inside (whatif/flow.h), likewise, at each look. NULL: it is not
+	 * wanted.
+	 */
+	int64_t (*inside)(void *context);
+	/*
 	 * The process may have more code by now: bring the ranges up to date. By the same thread,
 	 * where it is run to its end. NULL: they stay.
 	 */

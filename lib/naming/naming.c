@@ -160,6 +160,13 @@ void naming_add_span(struct naming *naming, const char *function, const char *to
 	naming->gates.are_timed = true;
 }
 
+void naming_add_pair(struct naming *naming, const char *first, const char *second)
+{
+	assert(!naming->gates.nr);
+	add_gate(naming, first, second);
+	naming->gates.is_pair = true;
+}
+
 void naming_add_sites(struct naming *naming, const char *provider, const char *probe,
 		      const char *to)
 {
@@ -227,7 +234,8 @@ int naming_add_pools(struct naming *naming, const char *text, struct err *err)
 bool naming_is_empty(const struct naming *naming)
 {
 	return !naming->nr_patterns && !naming->nr_calls && !naming->wants_allocators &&
-	       !naming->wants_wrappers && !naming->futexes.are_wanted && !naming->gates.are_timed;
+	       !naming->wants_wrappers && !naming->futexes.are_wanted && !naming->gates.are_timed &&
+	       !naming->gates.is_pair;
 }
 
 bool naming_asks(const void *context, const char *name)
@@ -251,12 +259,14 @@ static void hint_at_others(const struct naming *naming, const char *command, str
 			 command);
 }
 
-static int check_timed(const struct naming *naming, const char *command, struct err *err)
+static int check_named(const struct naming *naming, const char *command, struct err *err)
 {
+	const char *option = naming->gates.is_pair ? "--latency" : "--spans";
+	bool is_to_be_found = naming->gates.are_timed || naming->gates.is_pair;
 	const struct gate_function *gate;
 	size_t at = 0;
 
-	while (naming->gates.are_timed && (gate = next_gate_function(naming, &at))) {
+	while (is_to_be_found && (gate = next_gate_function(naming, &at))) {
 		const char *provider = naming->gates.at[(at - 1) / 2].provider;
 
 		if (gate->is_found)
@@ -270,9 +280,9 @@ static int check_timed(const struct naming *naming, const char *command, struct 
 		}
 		if (gate->nr_inlined)
 			return err_set(err, ERR_NOT_FOUND,
-				       "--spans: '%s' is inlined everywhere, in %u places",
+				       "%s: '%s' is inlined everywhere, in %u places", option,
 				       gate->name, gate->nr_inlined);
-		err_set(err, ERR_NOT_FOUND, "--spans: no function is named '%s'", gate->name);
+		err_set(err, ERR_NOT_FOUND, "%s: no function is named '%s'", option, gate->name);
 		hint_at_others(naming, command, err);
 		return ERR_NOT_FOUND;
 	}
@@ -324,7 +334,7 @@ int naming_check(const struct naming *naming, const char *command, struct err *e
 			 "found");
 		return ERR_NOT_FOUND;
 	}
-	if (check_timed(naming, command, err) < 0)
+	if (check_named(naming, command, err) < 0)
 		return ERR_NOT_FOUND;
 	if (check_pools(naming, command, err) < 0)
 		return ERR_NOT_FOUND;

@@ -37,6 +37,11 @@ void naming_add_span(struct naming *naming, const char *function, const char *to
 /* Likewise, the time between two static probes of a provider (elf/elf_sdt.h). */
 void naming_add_sites(struct naming *naming, const char *provider, const char *probe,
 		      const char *to);
+/*
+ * Calls of both functions are counted, each by itself: wanted_place.gate is 0 and 1. Once, and
+ * alone.
+ */
+void naming_add_pair(struct naming *naming, const char *first, const char *second);
 /* Is that function in one of them, or that probe? `provider` is NULL for a function. */
 bool naming_has_span(const struct naming *naming, const char *provider, const char *function);
 /* Add the functions of allocators, to record allocations. */

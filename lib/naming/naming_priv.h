@@ -43,6 +43,7 @@ struct gates_wanted {
 	struct gate_wanted *at; /* owned */
 	size_t nr, cap;
 	bool are_timed; /* several then, each alone */
+	bool is_pair;	/* one, both functions of which are counted */
 };
 
 /* Calls of futex(2). */

@@ -627,7 +627,7 @@ static void note_found(const struct search *search, struct gate_function *functi
 {
 	if (nr > 0) {
 		function->is_found = true;
-	} else if (search->naming->gates.are_timed) {
+	} else if (search->naming->gates.are_timed || search->naming->gates.is_pair) {
 		if (!function->nr_inlined)
 			function->nr_inlined = nr_inlined_only(search, function->name);
 		note_nearest(search, function->name);
@@ -689,6 +689,11 @@ static void find_gate(const struct search *search, uint8_t index)
 
 	if (search->naming->gates.at[index].provider)
 		return; /* see find_sites() */
+	for (uint8_t i = 0; search->naming->gates.is_pair && i < 2; i++)
+		note_found(search, &functions[i],
+			   want_named(search, functions[i].name, WANTED_ENTRY, i));
+	if (search->naming->gates.is_pair)
+		return;
 	note_found(search, &functions[0],
 		   want_named(search, functions[0].name,
 			      is_pair ? WANTED_SPAN_FROM : WANTED_GATE_ENTRY, index));

@@ -633,6 +633,35 @@ uint64_t prober_nr_calls(struct prober *prober)
 	return sum;
 }
 
+/* Counts one of the two functions. */
+static void add_of_pair(const struct probed *probed, uint8_t which, struct prober_pair *pair)
+{
+	for (size_t i = 0; i < probed->nr_places; i++) {
+		const struct counted_place *place = &probed->places[i];
+		const struct wanted_place *wanted = counted_wanted(place);
+
+		if (place->outcome != PATCH_OK || wanted->kind != WANTED_ENTRY ||
+		    wanted->gate != which)
+			continue;
+		pair->calls[which] += count_now(probed, place);
+		pair->nr_places[which]++;
+		pair->is_from_start &= probed->is_from_start;
+	}
+}
+
+struct prober_pair prober_read_pair(struct prober *prober)
+{
+	struct prober_pair pair = {.is_from_start = true};
+
+	pthread_mutex_lock(&prober->lock);
+	for (uint8_t which = ARRAY_SIZE(pair.calls); which > 0; which--)
+		for (size_t i = 0; i < prober->nr_open; i++)
+			for (size_t k = 0; k < prober->open[i]->nr_probed; k++)
+				add_of_pair(&prober->open[i]->probed[k], which - 1, &pair);
+	pthread_mutex_unlock(&prober->lock);
+	return pair;
+}
+
 bool prober_original_pc(struct prober *prober, pid_t pid, uint64_t pc, uint64_t link,
 			uint64_t *original, unsigned int *pushed_bytes)
 {

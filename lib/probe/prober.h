@@ -103,6 +103,18 @@ void prober_set_counting(struct prober *prober, struct prober_counting counting,
 /* All calls that were counted so far, of all places and processes with probes. Any thread. */
 uint64_t prober_nr_calls(struct prober *prober);
 
+/*
+ * Calls of two functions (naming_add_pair()). The second is read first, so that what has ended has
+ * begun. Any thread.
+ */
+struct prober_pair {
+	uint64_t calls[2];   /* since the probes were put in */
+	size_t nr_places[2]; /* where the probes are */
+	bool is_from_start;  /* of the program */
+};
+
+struct prober_pair prober_read_pair(struct prober *prober);
+
 /* The place in the program of a sample's thread; as patched_original_pc(). Any thread. */
 bool prober_original_pc(struct prober *prober, pid_t pid, uint64_t pc, uint64_t link,
 			uint64_t *original, unsigned int *pushed_bytes);

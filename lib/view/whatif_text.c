@@ -153,6 +153,10 @@ static void put_row(struct json *json, const struct whatif_row *row,
 		json_double(json, 100 * whatif_speeds[i], 0);
 		put_gain(json, &gain);
 		json_key_u64(json, "trials", function->points[i].nr);
+		if (function->points[i].is_of_time) {
+			json_key(json, "more_requests_pct");
+			json_double(json, whatif_load_percent(&function->points[i]), 2);
+		}
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -176,6 +180,11 @@ void whatif_print_json(const struct whatif_facts *facts, struct sink *sink)
 	json_double(&json, facts->rate, 3);
 	if (facts->run_ns)
 		json_key_u64(&json, "run_ns", facts->run_ns);
+	if (facts->time_ns > 0) {
+		json_key(&json, "mean_ns");
+		json_double(&json, facts->time_ns, 0);
+		json_key_u64(&json, "drifting_trials", whatif_nr_drifting(facts));
+	}
 	json_key_u64(&json, "elapsed_ns", facts->elapsed_ns);
 	json_key(&json, "held_pct");
 	json_double(&json, facts->slower_percent, 2);

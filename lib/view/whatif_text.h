@@ -25,6 +25,7 @@ struct whatif_facts {
 	const char *progress; /* what was counted */
 	double rate;	      /* of it in a second, in baselines, without holds */
 	uint64_t run_ns;      /* the program's progress is its end: how long it takes; else 0 */
+	double time_ns;	      /* the result is the time of a request, which is so long; else 0 */
 	uint64_t elapsed_ns;
 	double slower_percent; /* the part of the time for which the program was held */
 	size_t nr_threads;

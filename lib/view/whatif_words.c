@@ -14,6 +14,8 @@
 #define UNDECIDED_PART 0.05
 #define SPARED_PERCENT 5.0
 #define LATE_PART      0.1
+/* More requests by the clock without holds are worth one, too. */
+#define LOAD_PERCENT 5.0
 
 const char *const whatif_shown_headers[WHATIF_NR_SHOWN] = {"25% faster", "50% faster", "at most"};
 
@@ -41,10 +43,15 @@ static int decimals_of(double percent)
 	return percent > -99.95 && percent < 99.95;
 }
 
+double whatif_shown_percent(const struct whatif_gain *gain)
+{
+	return gain->is_of_time ? -gain->percent : gain->percent;
+}
+
 void whatif_append_gain(struct buf *out, const struct whatif_gain *gain)
 {
 	if (gain->is_known)
-		buf_printf(out, "%+.*f%%", decimals_of(gain->percent), gain->percent);
+		buf_printf(out, "%+.*f%%", decimals_of(gain->percent), whatif_shown_percent(gain));
 }
 
 void whatif_append_half(struct buf *out, const struct whatif_gain *gain)
@@ -58,6 +65,8 @@ const char *whatif_why_unknown(const struct whatif_point *point)
 {
 	if (point->nr_refused)
 		return "it would need more than --max-slowdown";
+	if (point->nr_drifting)
+		return "the number of requests inside was not steady";
 	if (point->nr_late)
 		return "threads could not be held in time";
 	return "too few trials";
@@ -79,11 +88,11 @@ void whatif_append_point(struct buf *out, const struct whatif_function *function
 	buf_printf(out, ", %zu trials", point->nr);
 }
 
-double whatif_promised_percent(const struct whatif_row *row, double faster)
+double whatif_promised_percent(const struct whatif_facts *facts, size_t function, double faster)
 {
-	double left = fmax(1 - row->percent / 100 * faster, 0);
+	double left = fmax(1 - facts->rows[function].percent / 100 * faster, 0);
 
-	return 100 / left - 100;
+	return facts->time_ns > 0 ? 100 * left - 100 : 100 / left - 100;
 }
 
 enum style whatif_gain_style(const struct whatif_gain *gain)
@@ -93,22 +102,74 @@ enum style whatif_gain_style(const struct whatif_gain *gain)
 	return gain->percent + gain->half_percent < 0 ? STYLE_HOT : STYLE_PLAIN;
 }
 
-/* "512 ms each" */
-static void append_each(struct buf *text, double ns)
+/* "512 ms" */
+static void append_ns(struct buf *text, double ns)
 {
 	struct unit unit = unit_of_time(TIME_UNIT_AUTO, ns);
 
 	append_time(text, ns, &unit);
-	buf_printf(text, " %s each", unit.name);
+	buf_printf(text, " %s", unit.name);
 }
 
 void whatif_append_heading(struct buf *out, const struct whatif_facts *facts)
 {
-	buf_printf(out, "what if it were faster: gain of %s, ", facts->progress);
-	if (facts->run_ns)
-		append_each(out, (double)facts->run_ns);
+	buf_printf(out, "what if it were faster: %s of %s, ",
+		   facts->time_ns > 0 ? "change" : "gain", facts->progress);
+	if (facts->time_ns > 0)
+		append_ns(out, facts->time_ns);
+	else if (facts->run_ns)
+		append_ns(out, (double)facts->run_ns);
 	else
 		buf_printf(out, facts->rate < 10 ? "%.2f/s" : "%.0f/s", facts->rate);
+	if (facts->run_ns)
+		buf_append_str(out, " each");
+}
+
+size_t whatif_nr_drifting(const struct whatif_facts *facts)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < facts->nr * WHATIF_NR_SPEEDS; i++)
+		nr += facts->functions[i / WHATIF_NR_SPEEDS]
+			      .points[i % WHATIF_NR_SPEEDS]
+			      .nr_drifting;
+	return nr;
+}
+
+double whatif_load_percent(const struct whatif_point *point)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < point->nr; i++)
+		sum += whatif_pair_load(&point->pairs[i]);
+	return point->nr ? 100 * (sum / (double)point->nr - 1) : 0;
+}
+
+static double most_load_percent(const struct whatif_facts *facts)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < facts->nr * WHATIF_NR_SPEEDS; i++)
+		most = fmax(most, whatif_load_percent(&facts->functions[i / WHATIF_NR_SPEEDS]
+							       .points[i % WHATIF_NR_SPEEDS]));
+	return most;
+}
+
+static void append_notes_of_time(struct buf *out, const struct whatif_facts *facts)
+{
+	size_t nr = whatif_nr_drifting(facts);
+	double load = most_load_percent(facts);
+
+	if (nr)
+		buf_printf(out,
+			   "%zu of them have no result, as the number of requests inside was not "
+			   "steady\n",
+			   nr);
+	if (load > LOAD_PERCENT)
+		buf_printf(out,
+			   "up to %.0f%% more requests in a second without holds: if they come at "
+			   "their own rate, times fall by more\n",
+			   load);
 }
 
 size_t whatif_nr_late(const struct whatif_facts *facts)
@@ -134,6 +195,8 @@ void whatif_append_notes(struct buf *out, const struct whatif_facts *facts)
 			   "%zu of them have no result, as threads could not be held in time: is a "
 			   "CPU idle?\n",
 			   nr_late);
+	if (facts->time_ns > 0)
+		append_notes_of_time(out, facts);
 	if ((double)facts->nr_undecided > UNDECIDED_PART * (double)facts->nr_sleeps)
 		buf_printf(out,
 			   "%.0f%% of the sleeps wait for a descriptor: taken as ended from "

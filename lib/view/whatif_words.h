@@ -19,6 +19,8 @@ struct whatif_row;
 extern const char *const whatif_shown_headers[WHATIF_NR_SHOWN];
 struct whatif_gain whatif_shown_gain(const struct whatif_function *function, size_t i);
 
+/* As it is shown: a time that falls has less than 0. */
+double whatif_shown_percent(const struct whatif_gain *gain);
 /* "+33.1%", and "± 2.0"; of one that is not known nothing. */
 void whatif_append_gain(struct buf *out, const struct whatif_gain *gain);
 void whatif_append_half(struct buf *out, const struct whatif_gain *gain);
@@ -29,16 +31,22 @@ const char *whatif_why_unknown(const struct whatif_point *point);
 /* Good or hot, if the interval is on one side of 0. */
 enum style whatif_gain_style(const struct whatif_gain *gain);
 
-/* "what if it were faster: gain of calls of f, 497/s" */
+/* "what if it were faster: gain of calls of f, 497/s"; "change of time from f to g, 2.1 ms" */
 void whatif_append_heading(struct buf *out, const struct whatif_facts *facts);
 /* How much was tried, and how far it can be trusted: lines, each with its newline. */
 void whatif_append_notes(struct buf *out, const struct whatif_facts *facts);
 /*
  * The gain that a profile alone would have one expect from a function that is faster by a part of
  * its time: that of a program with one thread (Amdahl). Infinite where nothing would be left.
+ * Of a time, by how much it would change, as shown.
  */
-double whatif_promised_percent(const struct whatif_row *row, double faster);
+double whatif_promised_percent(const struct whatif_facts *facts, size_t function, double faster);
 /* Trials without a result, because holds came late. */
 size_t whatif_nr_late(const struct whatif_facts *facts);
+/* Or because the number of requests inside was not steady. */
+size_t whatif_nr_drifting(const struct whatif_facts *facts);
+/* How many more requests there were at this speed by the clock without holds: mean of all trials.
+ */
+double whatif_load_percent(const struct whatif_point *point);
 
 #endif

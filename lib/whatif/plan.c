@@ -20,6 +20,8 @@ const double whatif_speeds[WHATIF_NR_SPEEDS] = {0.1, 0.25, 0.5, 0.75, 1};
 #define REFUSED_PART 0.05
 /* Holds always come a bit late: so is one without a result, as on a machine without an idle CPU. */
 #define LATE_PART 0.1
+/* A request may be inside for this part of a window, in the mean. */
+#define STAY_PART 0.2
 
 void whatif_plan_init(struct whatif_plan *plan, size_t nr_functions, uint64_t seed)
 {
@@ -28,6 +30,19 @@ void whatif_plan_init(struct whatif_plan *plan, size_t nr_functions, uint64_t se
 		.nr_functions = nr_functions,
 		.random = seed ? seed : 1,
 		.most_percent = MOST_PERCENT};
+}
+
+void whatif_plan_time_requests(struct whatif_plan *plan, int64_t none)
+{
+	plan->is_of_time = true;
+	plan->none = none;
+	for (size_t i = 0; i < plan->nr_functions * WHATIF_NR_SPEEDS; i++) {
+		struct whatif_point *point =
+			&plan->functions[i / WHATIF_NR_SPEEDS].points[i % WHATIF_NR_SPEEDS];
+
+		free(point->pairs);
+		*point = (struct whatif_point){.is_of_time = true};
+	}
 }
 
 void whatif_plan_release(struct whatif_plan *plan)
@@ -63,7 +78,7 @@ static bool is_done(const struct whatif_plan *plan, const struct whatif_point *p
 /* So often it was tried. Others count more than the speeds in the middle, which tables have. */
 static size_t nr_tried(const struct whatif_point *point, size_t speed)
 {
-	size_t nr = point->nr + point->nr_refused + point->nr_late;
+	size_t nr = point->nr + point->nr_refused + point->nr_late + point->nr_drifting;
 
 	return speed == 1 || speed == 2 ? nr : 2 * nr + 2;
 }
@@ -92,12 +107,39 @@ bool whatif_plan_next(struct whatif_plan *plan, struct whatif_trial *trial)
 	return nr_least > 0;
 }
 
+static double stay_of(const struct whatif_window *window, int64_t none)
+{
+	return whatif_flow_stay_ns(&window->flows[0], none) +
+	       whatif_flow_stay_ns(&window->flows[1], none);
+}
+
+double whatif_window_time_ns(const struct whatif_window *window, int64_t none)
+{
+	return window->progress ? stay_of(window, none) / (double)window->progress : 0;
+}
+
+/* More of the requests of a window begin before it, or end after it, than the law allows. */
+static bool stay_too_long(const struct whatif_window *window, int64_t none)
+{
+	return whatif_window_time_ns(window, none) > STAY_PART * (double)window->virtual_ns;
+}
+
+bool whatif_plan_drifts(const struct whatif_plan *plan, const struct whatif_window *window)
+{
+	return plan->is_of_time &&
+	       (!window->progress || whatif_window_time_ns(window, plan->none) <= 0 ||
+		stay_too_long(window, plan->none) ||
+		whatif_flow_drifts(&window->flows[0], &window->flows[1], plan->none,
+				   window->progress));
+}
+
 void whatif_plan_add(struct whatif_plan *plan, const struct whatif_trial *trial,
 		     const struct whatif_window *window, const struct whatif_window *before,
 		     const struct whatif_window *after)
 {
 	struct whatif_point *point = &plan->functions[trial->function].points[trial->speed];
 	uint64_t held_ns = window->real_ns - window->virtual_ns + window->refused_ns;
+	struct whatif_pair pair;
 
 	if ((double)window->refused_ns > REFUSED_PART * (double)held_ns || !window->virtual_ns) {
 		point->nr_refused++;
@@ -107,12 +149,57 @@ void whatif_plan_add(struct whatif_plan *plan, const struct whatif_trial *trial,
 		point->nr_late++;
 		return;
 	}
+	if (whatif_plan_drifts(plan, window) || whatif_plan_drifts(plan, before) ||
+	    whatif_plan_drifts(plan, after)) {
+		point->nr_drifting++;
+		return;
+	}
+	pair = (struct whatif_pair){.progress = (double)window->progress,
+				    .s = (double)window->virtual_ns / (double)NS_PER_SEC,
+				    .base_progress = (double)(before->progress + after->progress),
+				    .base_s = (double)(before->virtual_ns + after->virtual_ns) /
+					      (double)NS_PER_SEC};
+	if (plan->is_of_time) {
+		pair.time_ns = whatif_window_time_ns(window, plan->none);
+		pair.base_time_ns = sqrt(whatif_window_time_ns(before, plan->none) *
+					 whatif_window_time_ns(after, plan->none));
+	}
 	ARRAY_GROW(point->pairs, point->nr, point->cap);
-	point->pairs[point->nr++] = (struct whatif_pair){
-		.progress = (double)window->progress,
-		.s = (double)window->virtual_ns / (double)NS_PER_SEC,
-		.base_progress = (double)(before->progress + after->progress),
-		.base_s = (double)(before->virtual_ns + after->virtual_ns) / (double)NS_PER_SEC};
+	point->pairs[point->nr++] = pair;
+}
+
+double whatif_pair_load(const struct whatif_pair *pair)
+{
+	double base_rate = pair->base_s > 0 ? pair->base_progress / pair->base_s : 0;
+
+	return base_rate > 0 && pair->s > 0 ? pair->progress / pair->s / base_rate : 0;
+}
+
+/*
+ * By how much less, as the mean of logarithms: a queue is ten times as long where another program
+ * has the CPUs for a moment, and a few such trials would be all of a mean.
+ */
+static struct whatif_gain gain_of_time(const struct whatif_point *point)
+{
+	double sum = 0, squares = 0, mean, n = (double)point->nr;
+
+	if (point->nr < 2)
+		return (struct whatif_gain){.is_known = false};
+	for (size_t i = 0; i < point->nr; i++)
+		sum += log(point->pairs[i].time_ns / point->pairs[i].base_time_ns);
+	mean = sum / n;
+	for (size_t i = 0; i < point->nr; i++) {
+		double rest = log(point->pairs[i].time_ns / point->pairs[i].base_time_ns) - mean;
+
+		squares += rest * rest;
+	}
+	return (struct whatif_gain){
+		.is_known = true,
+		.is_of_time = true,
+		.percent = 100 * (1 - exp(mean)),
+		.half_percent = 100 * exp(mean) * student_quantile(0.05, n - 1) *
+				sqrt(squares / (n - 1) / n),
+	};
 }
 
 static struct whatif_pair sum_of(const struct whatif_point *point)
@@ -139,6 +226,8 @@ struct whatif_gain whatif_point_gain(const struct whatif_point *point)
 	double n = (double)point->nr, squares = 0, rate, base_rate, ratio;
 	struct whatif_gain gain = {.is_known = false};
 
+	if (point->is_of_time)
+		return gain_of_time(point);
 	if (point->nr < 2 || sum.s <= 0 || sum.base_s <= 0 || sum.base_progress <= 0)
 		return gain;
 	rate = sum.progress / sum.s;

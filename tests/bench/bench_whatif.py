@@ -4,17 +4,28 @@
 import os
 
 import bench
-from two_speeds import KINDS, SPEEDS, Compressor, TwoSpeeds, gains
+from two_speeds import KINDS, SPEEDS, Compressor, Requests, TwoSpeeds, gains
 
 SECONDS = int(os.environ.get("BENCH_SECONDS", "40"))
 BEFORE = os.environ.get("BENCH_BEFORE", "").split()  # such as nice, for the programs
-WANTED = os.environ.get("BENCH_KINDS", "").split() or (*KINDS, "pigz")
+WANTED = os.environ.get("BENCH_KINDS", "").split() or (*KINDS, "pigz", "requests", "requests_of_two")
+
+
+def speeds_of(kind):
+    if kind == "pigz":
+        return Compressor(BEFORE)
+    if kind.startswith("requests"):
+        return Requests(1 + (kind != "requests"), before=BEFORE)
+    return TwoSpeeds(kind, BEFORE)
 
 
 def show(kind):
-    """The hot function of one kind of program, and the other one, which has no faster version."""
-    speeds = Compressor(BEFORE) if kind == "pigz" else TwoSpeeds(kind, BEFORE)
-    truth = speeds.truth(2)
+    """The hot function of one kind of program, and the other one, which has no faster version.
+
+    Of requests it is by how much their time falls.
+    """
+    speeds = speeds_of(kind)
+    truth = speeds.truth(2 if kind in KINDS else 5)
     told, rows = speeds.predicted(SECONDS)
     for name, row in rows.items():
         found = gains(row)

@@ -17,6 +17,18 @@ KINDS = ("single", "pipeline", "convoy", "join", "server", "spin", "memory", "pi
 SPEEDS = (25, 50)
 
 
+def idle_part(seconds=0.5):
+    """How many CPUs are idle: proc_stat(5)."""
+
+    def idle():
+        with open("/proc/stat", encoding="ascii") as file:
+            return int(file.readline().split()[4]) / os.sysconf("SC_CLK_TCK")
+
+    before, begin = idle(), time.monotonic()
+    time.sleep(seconds)
+    return (idle() - before) / (time.monotonic() - begin)
+
+
 class Speeds:
     """A program whose function `hot` there is at several speeds."""
 
@@ -111,6 +123,46 @@ class TwoSpeeds(Speeds):
         with self.running() as target:
             target.wait_ready()
             found = self.predicted_for(target.pid, seconds, "--progress", "finish_item", *options)
+            target.finish()
+        return found
+
+
+class Requests(Speeds):
+    """A server with a queue (tests/targets/serves_requests.c): its rate is 1 / mean time."""
+
+    hot = "hot"
+    PAIR = "begin_request:end_request"
+
+    def __init__(self, servers=1, pause_us=1700, before=(), more=()):
+        self.program = build("serves_requests", "-O2", "-g", "-pthread",
+                             libraries=["-lm"])
+        self.options = [TwoSpeeds("single").steps, str(servers), str(pause_us), *more]
+        self.before = list(before)
+
+    def argv(self, percent=100):
+        return [*self.before, self.program, str(percent), *self.options]
+
+    def running(self, percent=100):
+        return Running(self.argv(percent))
+
+    def mean_us(self, percent, seconds):
+        with self.running(percent) as target:
+            target.wait_ready()
+            time.sleep(seconds)
+            return target.finish()[0]["mean_us"]
+
+    def truth(self, seconds, rounds=2):
+        """{speed: by how many percent the mean time falls}, by the fastest of the rounds."""
+        times = {percent: [] for percent in (100, *(100 - speed for speed in SPEEDS))}
+        for _ in range(rounds):
+            for percent, found in times.items():
+                found.append(self.mean_us(percent, seconds))
+        return {speed: 100 * (1 - min(times[100 - speed]) / min(times[100])) for speed in SPEEDS}
+
+    def predicted(self, seconds, *options):
+        with self.running() as target:
+            target.wait_ready()
+            found = self.predicted_for(target.pid, seconds, "--latency", self.PAIR, *options)
             target.finish()
         return found
 

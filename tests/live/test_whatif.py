@@ -16,22 +16,10 @@ from paths import PROFC
 from profc import profc
 from rounds import rounds
 from targets import Running, build
-from two_speeds import TwoSpeeds, gains
+from two_speeds import TwoSpeeds, gains, idle_part
 
 BLOCKING = ("blocking_waits", "blocking_transfers", "blocking_locks")
 PROGRESS = ("--progress", "finish_item")
-
-
-def idle_part(seconds=0.5):
-    """How many CPUs are idle: proc_stat(5)."""
-
-    def idle():
-        with open("/proc/stat", encoding="ascii") as file:
-            return int(file.readline().split()[4]) / os.sysconf("SC_CLK_TCK")
-
-    before, begin = idle(), time.monotonic()
-    time.sleep(seconds)
-    return (idle() - before) / (time.monotonic() - begin)
 
 
 class Whatif(LiveCase):

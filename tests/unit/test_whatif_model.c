@@ -40,6 +40,8 @@ enum step_kind {
 	POP,
 	MEET, /* a barrier */
 	NAP,
+	PAUSE, /* a NAP, of that length in the mean: many are short, and some long */
+	ENTER, /* a request is inside until PROGRESS */
 	PROGRESS,
 	AGAIN, /* the last one */
 };
@@ -83,10 +85,13 @@ struct machine {
 	unsigned int queued[OBJECTS], met[OBJECTS];
 	bool is_locked[OBJECTS];
 	uint64_t now_ns, turns, progress, random;
-	int faster; /* this function really is, by: */
+	uint64_t entered, pauses; /* pauses: random numbers of their own, the same in all runs */
+	double area_ns;		  /* of all requests together: how long they were inside */
+	int faster;		  /* this function really is, by: */
 	double part;
 	struct whatif_accounts accounts;
 	uint64_t look_ns;
+	struct whatif_flow flow; /* of half a window */
 };
 
 static double random_part(struct machine *machine)
@@ -98,6 +103,23 @@ static double random_part(struct machine *machine)
 	x ^= x << 17;
 	machine->random = x;
 	return (double)(x >> 11) * 0x1p-53;
+}
+
+static int64_t nr_inside(const struct machine *machine)
+{
+	return (int64_t)(machine->entered - machine->progress);
+}
+
+/* As long in the mean, and at random as requests that do not know of each other. */
+static uint64_t pause_ns(struct machine *machine, uint32_t mean_us)
+{
+	uint64_t x = machine->pauses;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	machine->pauses = x;
+	return (uint64_t)(-log(((double)(x >> 11) + 1) * 0x1p-53) * mean_us * US) + 1;
 }
 
 static void wake(struct machine *machine, struct thread *thread)
@@ -210,12 +232,18 @@ static bool do_step(struct machine *machine, struct thread *thread)
 		wake_all_that_meet(machine, which);
 		break;
 	case NAP:
+	case PAUSE:
 		if (!thread->until_ns) {
-			thread->until_ns = machine->now_ns + step->us * US;
+			thread->until_ns =
+				machine->now_ns +
+				(step->kind == NAP ? step->us * US : pause_ns(machine, step->us));
 			thread->run = NAPPING;
 			return false;
 		}
 		thread->until_ns = 0;
+		break;
+	case ENTER:
+		machine->entered++;
 		break;
 	case PROGRESS:
 		machine->progress++;
@@ -337,6 +365,7 @@ static void run_to(struct machine *machine, uint64_t to_ns)
 		schedule(machine);
 		next_ns = next_event_ns(machine, to_ns);
 		past_ns = next_ns - machine->now_ns;
+		machine->area_ns += (double)past_ns * (double)nr_inside(machine);
 		machine->now_ns = next_ns;
 		for (unsigned int i = 0; i < machine->program->nr_threads; i++) {
 			struct thread *thread = &machine->threads[i];
@@ -359,6 +388,7 @@ static struct machine *machine_new(const struct program *program, int faster, do
 
 	machine->program = program;
 	machine->random = 88172645463325252;
+	machine->pauses = 0x9e3779b97f4a7c15;
 	machine->faster = faster;
 	machine->part = part;
 	machine->turns = program->nr_threads + 1;
@@ -408,6 +438,11 @@ static void hold(struct machine *machine, struct thread *thread, uint64_t stop_n
 	thread->hold_until_ns = max_u64(thread->hold_until_ns, until_ns);
 }
 
+static int64_t virtual_clock_ns(const struct machine *machine)
+{
+	return (int64_t)(machine->now_ns - machine->accounts.global_ns);
+}
+
 static void look(struct machine *machine, int function, double part)
 {
 	struct whatif_account *accounts[THREADS_MAX];
@@ -418,6 +453,7 @@ static void look(struct machine *machine, int function, double part)
 		see(machine, &machine->threads[i], function);
 	}
 	whatif_look(&machine->accounts, accounts, nr, part, machine->now_ns);
+	whatif_flow_add(&machine->flow, nr_inside(machine), virtual_clock_ns(machine));
 	for (unsigned int i = 0; i < nr; i++)
 		if (is_awake(&machine->threads[i]))
 			hold(machine, &machine->threads[i],
@@ -447,10 +483,12 @@ static void run_looks(struct machine *machine, int function, double part, uint64
 	}
 }
 
-static struct whatif_window run_window(struct machine *machine, int function, double part)
+static struct whatif_window run_window_of(struct machine *machine, int function, double part,
+					  uint64_t length_ns)
 {
 	uint64_t begun_ns, progress;
 	struct whatif_accounts before;
+	struct whatif_flow flows[2];
 
 	for (unsigned int i = 0; i < machine->program->nr_threads; i++)
 		whatif_account_settle(&machine->threads[i].account, &machine->accounts);
@@ -458,14 +496,24 @@ static struct whatif_window run_window(struct machine *machine, int function, do
 	begun_ns = machine->now_ns;
 	progress = machine->progress;
 	before = machine->accounts;
-	run_looks(machine, function, part, begun_ns + WINDOW_NS);
+	for (unsigned int i = 0; i < ARRAY_SIZE(flows); i++) {
+		whatif_flow_begin(&machine->flow, nr_inside(machine), virtual_clock_ns(machine));
+		run_looks(machine, function, part, begun_ns + (i + 1) * length_ns / 2);
+		flows[i] = machine->flow;
+	}
 	return (struct whatif_window){
+		.flows = {flows[0], flows[1]},
 		.progress = machine->progress - progress,
 		.real_ns = machine->now_ns - begun_ns,
 		.virtual_ns = machine->now_ns - begun_ns -
 			      (machine->accounts.global_ns - before.global_ns),
 		.refused_ns = machine->accounts.refused_ns - before.refused_ns,
 	};
+}
+
+static struct whatif_window run_window(struct machine *machine, int function, double part)
+{
+	return run_window_of(machine, function, part, WINDOW_NS);
 }
 
 static void try_once(struct machine *machine, struct whatif_plan *plan, int function, size_t speed,
@@ -791,4 +839,78 @@ TEST(whatif, server)
 
 	assert_int_equal(check_at(&program, F, 3, 12), WHATIF_BOTTLENECK);
 	assert_int_equal(check(&program, H, 2), WHATIF_NO_EFFECT);
+}
+
+/* --- the time of requests --- */
+
+#define REQUESTS_NS	(2 * NS_PER_SEC)
+#define REQUESTS_LONG	(120 * NS_PER_SEC)
+#define REQUESTS_TRIALS 15
+
+/* The mean, when the function really is faster. */
+static double true_time_ns(const struct program *program, double part)
+{
+	struct machine *machine = machine_new(program, F, part);
+	double ns;
+
+	run_to(machine, REQUESTS_LONG);
+	ns = machine->area_ns / (double)machine->progress;
+	free(machine);
+	return ns;
+}
+
+static void check_time(const struct program *program, double points)
+{
+	struct machine *machine = machine_new(program, 0, 0);
+	struct whatif_window window, before, after;
+	struct whatif_plan plan;
+
+	whatif_plan_init(&plan, 1, 1);
+	whatif_plan_time_requests(&plan, 0);
+	before = run_window_of(machine, F, 0, REQUESTS_NS);
+	for (size_t i = 0; i < 2 * REQUESTS_TRIALS; i++) {
+		const struct whatif_trial trial = {.function = 0, .speed = 1 + i % 2};
+
+		window = run_window_of(machine, F, whatif_speeds[trial.speed], REQUESTS_NS);
+		after = run_window_of(machine, F, 0, REQUESTS_NS);
+		whatif_plan_add(&plan, &trial, &window, &before, &after);
+		before = after;
+	}
+	for (size_t speed = 1; speed <= 2; speed++) {
+		const struct whatif_point *point = &plan.functions[0].points[speed];
+		struct whatif_gain gain = whatif_point_gain(point);
+		double truth = 100 * (1 - true_time_ns(program, whatif_speeds[speed]) /
+						  true_time_ns(program, 0));
+
+		print_message("time, %2.0f%% faster: -%.1f +- %.1f, true -%.1f, load %.2f, "
+			      "%.0f ns, drifting %u\n",
+			      100 * whatif_speeds[speed], gain.percent, gain.half_percent, truth,
+			      whatif_pair_load(&point->pairs[0]), point->pairs[0].base_time_ns,
+			      point->nr_drifting);
+		assert_true(gain.is_known);
+		assert_true(fabs(gain.percent - truth) <= points);
+	}
+	whatif_plan_release(&plan);
+	free(machine);
+}
+
+/*
+ * Requests come by a timer, and at random. What it wakes is held late, or not at all if it sleeps
+ * again by then: so some requests come while the server is busy that would come when it is idle.
+ * With more servers than are needed nothing waits.
+ */
+TEST(whatif, time_of_requests)
+{
+	static const struct step makes[] = {
+		{PAUSE, 0, 1600}, {WORK, H, 50}, {ENTER, 0, 0}, {PUSH, 0, 0}, END};
+	static const struct step serves[] = {
+		{POP, 0, 0}, {WORK, F, 600}, {WORK, G, 200}, {PROGRESS, 0, 0}, END};
+	struct program program = {.threads = {makes, serves, serves, serves},
+				  .nr_threads = 2,
+				  .nr_cpus = 4,
+				  .queue_room = 10000};
+
+	check_time(&program, 8);
+	program.nr_threads = 4;
+	check_time(&program, 3);
 }

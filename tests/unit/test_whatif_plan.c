@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "tests/unit/unit.h"
 #include "whatif/accounts.h"
+#include "whatif/flow.h"
 #include "whatif/plan.h"
 
 /* --- accounts --- */
@@ -242,5 +243,98 @@ TEST(verdict, runs_that_scatter_gain_nothing)
 	assert_true(fabs(gain.percent) < 0.001);
 	/* Of ten values: 2.26 times the standard error of the times, 210.8 / sqrt(10) of 300. */
 	assert_true(fabs(gain.half_percent - 50.3) < 0.1);
+	whatif_plan_release(&plan);
+}
+
+/* --- requests --- */
+
+static struct whatif_flow flow_of(const int64_t *inside, size_t nr)
+{
+	struct whatif_flow flow;
+
+	whatif_flow_begin(&flow, inside[0], 1000);
+	for (size_t i = 1; i < nr; i++)
+		whatif_flow_add(&flow, inside[i], 1000 + (int64_t)i * 100);
+	return flow;
+}
+
+TEST(flow, each_number_counts_for_the_time_before_it)
+{
+	static const int64_t inside[] = {9, 0, 2, 4};
+	struct whatif_flow flow = flow_of(inside, ARRAY_SIZE(inside));
+
+	assert_true(whatif_flow_stay_ns(&flow, 0) == 600);
+	assert_true(whatif_flow_stay_ns(&flow, -1) == 900);
+	assert_int_equal(flow.least, 0);
+	assert_int_equal(flow.least_ns, 100);
+	assert_true(whatif_flow_is_empty_at_least(&flow));
+}
+
+TEST(flow, the_least_number_has_to_be_there_for_long)
+{
+	int64_t inside[100] = {-3, -3};
+	struct whatif_flow flow = flow_of(inside, ARRAY_SIZE(inside));
+
+	assert_false(whatif_flow_is_empty_at_least(&flow));
+	inside[50] = inside[70] = -3;
+	flow = flow_of(inside, ARRAY_SIZE(inside));
+	assert_true(whatif_flow_is_empty_at_least(&flow));
+	for (size_t i = 0; i < ARRAY_SIZE(inside); i++)
+		inside[i] = 4;
+	flow = flow_of(inside, ARRAY_SIZE(inside));
+	assert_false(whatif_flow_is_empty_at_least(&flow)); /* it never changes */
+}
+
+TEST(flow, parts_are_joined)
+{
+	static const int64_t early[] = {1, 0, 2}, late[] = {2, -1, 4};
+	struct whatif_flow first = flow_of(early, 3), second = flow_of(late, 3);
+	struct whatif_flow both = whatif_flow_join(&first, &second);
+
+	assert_true(whatif_flow_stay_ns(&both, 0) == 500);
+	assert_int_equal(both.least, -1);
+	assert_int_equal(both.least_ns, 100);
+	assert_int_equal(both.first, 1);
+	assert_int_equal(both.last, 4);
+}
+
+TEST(flow, drifts)
+{
+	static const int64_t even[] = {0, 3, 1, 2}, rises[] = {2, 9, 17, 30};
+	struct whatif_flow first = flow_of(even, 4), second = flow_of(rises, 4);
+
+	assert_false(whatif_flow_drifts(&first, &first, 0, 100));
+	assert_true(whatif_flow_drifts(&first, &second, 0, 100));
+	assert_false(whatif_flow_drifts(&first, &second, 0, 1000)); /* few of so many */
+}
+
+/* A time that falls is a gain; once a smaller number is seen all is forgotten. */
+TEST(plan, time_of_requests)
+{
+	static const struct whatif_trial trial = {.function = 0, .speed = 2};
+	struct whatif_window base = {.progress = 10, .virtual_ns = 1000, .real_ns = 1000};
+	struct whatif_window faster = base;
+	struct whatif_plan plan;
+	struct whatif_gain gain;
+
+	base.flows[0] = (struct whatif_flow){.area_ns = 2000, .all_ns = 1000};
+	faster.flows[1] = (struct whatif_flow){.area_ns = 500, .all_ns = 1000};
+	whatif_plan_init(&plan, 1, 1);
+	whatif_plan_time_requests(&plan, 0);
+	for (int i = 0; i < 3; i++)
+		whatif_plan_add(&plan, &trial, &faster, &base, &base);
+	gain = whatif_point_gain(&plan.functions[0].points[2]);
+	assert_true(gain.is_known);
+	assert_true(fabs(gain.percent - 75) < 1e-9);
+	assert_true(fabs(whatif_window_time_ns(&base, -1) - 300) < 1e-9);
+	base.virtual_ns = 900; /* a request stays for more than a fifth of it */
+	whatif_plan_add(&plan, &trial, &faster, &base, &base);
+	assert_int_equal(plan.functions[0].points[2].nr_drifting, 1);
+	base.virtual_ns = 1000;
+	whatif_plan_time_requests(&plan, -1);
+	assert_int_equal(plan.functions[0].points[2].nr, 0);
+	base.progress = 0;
+	whatif_plan_add(&plan, &trial, &base, &faster, &faster);
+	assert_int_equal(plan.functions[0].points[2].nr_drifting, 1);
 	whatif_plan_release(&plan);
 }
