@@ -198,7 +198,7 @@ static void guard_transfer(struct watched *thread, const struct proc_syscall *ca
 
 	if (call->kind == PROC_SYSCALL_INSIDE &&
 	    (transfer_is_made(pid, call) || (is_asleep && transfer_waits_for_room(pid, call))) &&
-	    !transfer_never_waits(pid, call))
+	    !transfer_never_waits(pid, call) && !transfer_is_of_file(pid, call))
 		thread->nr_guarded = GUARDED_LOOKS;
 }
 

@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/mounts.h"
 #include "proc/kernel_stack.h"
 #include "proc/read.h"
 #include "syscall/traits.h"
@@ -49,21 +51,27 @@ bool transfer_is_made(pid_t pid, const struct proc_syscall *syscall)
 	       (syscall_transfers(syscall->nr, syscall->args) || reads_device(pid, syscall));
 }
 
-/* "flags:\t0104002", octal, is one of the lines. */
-static bool has_flag(pid_t pid, int fd, unsigned long flag)
+/* The number in a line of fdinfo, as "flags:\t0104002"; false: there is none. */
+static bool fdinfo_number(pid_t pid, int fd, const char *label, int base, unsigned long *number)
 {
-	static const char label[] = "flags:";
 	struct buf text = {0};
 	const char *line;
 	char name[32];
-	bool has_it;
 
 	snprintf(name, sizeof(name), "fdinfo/%d", fd);
 	proc_read_process_file(pid, name, &text);
 	line = strstr(buf_str(&text), label);
-	has_it = line && strtoul(line + strlen(label), NULL, 8) & flag;
+	if (line)
+		*number = strtoul(line + strlen(label), NULL, base);
 	buf_release(&text);
-	return has_it;
+	return line;
+}
+
+static bool has_flag(pid_t pid, int fd, unsigned long flag)
+{
+	unsigned long flags;
+
+	return fdinfo_number(pid, fd, "flags:", 8, &flags) && flags & flag;
 }
 
 bool transfer_never_waits(pid_t pid, const struct proc_syscall *syscall)
@@ -71,6 +79,47 @@ bool transfer_never_waits(pid_t pid, const struct proc_syscall *syscall)
 	return syscall->kind == PROC_SYSCALL_INSIDE && syscall_obeys_flag(syscall->nr) &&
 	       (is_of(pid, syscall, "socket:") || is_of(pid, syscall, "pipe:")) &&
 	       has_flag(pid, (int)syscall->args[0], O_NONBLOCK);
+}
+
+/* File systems that look for a signal that kills in a transfer, and for no other. */
+static bool is_of_disk(const struct mount_line *mount)
+{
+	static const char *const types[] = {"ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (mount_line_is_type(mount, types[i]))
+			return true;
+	return false;
+}
+
+static bool is_mounted_from_disk(pid_t pid, uint64_t id)
+{
+	struct buf text = {0};
+	struct mounts_iter mounts;
+	struct mount_line mount;
+	bool is_there = false;
+
+	proc_read_process_file(pid, "mountinfo", &text);
+	mounts = mounts_over(buf_str(&text), text.nr_bytes);
+	while (!is_there && mounts_next(&mounts, &mount))
+		is_there = mount.id == id && is_of_disk(&mount);
+	buf_release(&text);
+	return is_there;
+}
+
+/* The file system is asked only once it is known to answer. */
+bool transfer_is_of_file(pid_t pid, const struct proc_syscall *syscall)
+{
+	int fd = (int)syscall->args[0];
+	unsigned long mount;
+	struct stat file;
+	char path[48];
+
+	if (syscall->kind != PROC_SYSCALL_INSIDE || !syscall_obeys_flag(syscall->nr) ||
+	    !fdinfo_number(pid, fd, "mnt_id:", 10, &mount) || !is_mounted_from_disk(pid, mount))
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
+	return stat(path, &file) == 0 && S_ISREG(file.st_mode);
 }
 
 bool transfer_is_begun(pid_t pid, const struct proc_syscall *syscall)

@@ -20,6 +20,8 @@ bool transfer_waits_for_room(pid_t pid, const struct proc_syscall *syscall);
 /* Is it one that waits for nothing, as its socket or pipe has O_NONBLOCK, so that nothing cuts it?
  */
 bool transfer_never_waits(pid_t pid, const struct proc_syscall *syscall);
+/* Does it read or write a file, in a file system of which is known that no stop cuts that? */
+bool transfer_is_of_file(pid_t pid, const struct proc_syscall *syscall);
 /*
  * While it sleeps in the call, may it have moved some bytes, which it would return if it were
  * stopped? True also for a connection that is being made: making it again would fail.

@@ -115,6 +115,23 @@ class WhatifRuns(LiveCase):
         self.assertGreater(told["holds"], 0)
         self.assertLess(told["run_ns"], 1e9)
 
+    def test_transfers_of_files_are_stopped_and_not_cut(self):
+        """A program that reads and writes files all the time is no exception from holds."""
+        given, made = (os.path.join(self.directory, name) for name in ("given", "made"))
+        kind = subprocess.run(["stat", "-f", "-c", "%T", self.directory], check=True, text=True,
+                              stdout=subprocess.PIPE).stdout.strip()
+        if kind not in ("ext2/ext3", "xfs", "btrfs", "tmpfs"):
+            self.skipTest(f"nothing is known of transfers on {kind}")
+        with open(given, "wb") as out:
+            out.write(os.urandom(30 << 20))
+        done = profc("whatif", "--json", "-d", "9s", "-n", "1", "--",
+                     build("copies_file", "-O1", "-g"), given, made)
+        told = json.loads(done.stderr.splitlines()[-1])
+        self.assertEqual(told["functions"][0]["function"], "add_up")
+        self.assertFalse(told["cut_short"])  # as a run with another status would have it
+        self.assertGreater(told["trials"], 3)
+        self.assertLess(told["not_held_pct"], 5)
+
     def test_a_pipe_is_not_read(self):
         done = subprocess.run(
             [PROFC, "whatif", "-d", "5s", "--", "sh", "-c", 'wc -c; exec "$@"', "-",

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which transfers may a stop cut short? Of descriptors of our own. */
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "proc/task.h"
 #include "tests/unit/unit.h"
 #include "tracee/transfer.h"
@@ -62,4 +68,58 @@ TEST(tracee_transfer, of_a_device_or_by_splice_is_cut_in_any_case)
 	close(ends[0]);
 	close(ends[1]);
 	assert_false(never_waits(SYS_write, ends[1])); /* as nothing is known of it */
+}
+
+static bool is_of_file(int64_t nr, int fd)
+{
+	struct proc_syscall call = call_of(nr, fd);
+
+	return transfer_is_of_file(getpid(), &call);
+}
+
+/* Is it known of this file system? */
+static bool is_of_known(int fd)
+{
+	static const long magics[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+				      TMPFS_MAGIC};
+	struct statfs system;
+
+	assert_int_equal(fstatfs(fd, &system), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(magics); i++)
+		if (system.f_type == magics[i])
+			return true;
+	return false;
+}
+
+TEST(tracee_transfer, of_a_file_is_not_cut)
+{
+	char directory[] = "/tmp/profc-test-XXXXXX", path[64];
+	int file, pipe_with_name, process = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	int device = open("/dev/zero", O_RDONLY | O_CLOEXEC), ends[2];
+
+	assert_non_null(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/file", directory);
+	file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(file >= 0);
+	unlink(path);
+	assert_int_equal(is_of_file(SYS_read, file), is_of_known(file));
+	assert_int_equal(is_of_file(SYS_write, file), is_of_known(file));
+	assert_false(is_of_file(SYS_sendfile, file)); /* where to is not asked */
+	close(file);
+	assert_false(is_of_file(SYS_read, file));
+	/* It has a name there, and waits all the same. */
+	assert_int_equal(mkfifo(path, 0600), 0);
+	pipe_with_name = open(path, O_RDWR | O_CLOEXEC);
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	assert_false(is_of_file(SYS_read, pipe_with_name));
+	assert_false(is_of_file(SYS_read, ends[0]));
+	assert_false(is_of_file(SYS_read, process));
+	assert_false(is_of_file(SYS_read, device));
+	close(pipe_with_name);
+	close(ends[0]);
+	close(ends[1]);
+	close(process);
+	close(device);
+	unlink(path);
+	rmdir(directory);
 }
