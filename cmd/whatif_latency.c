@@ -79,7 +79,6 @@ int whatif_latency_begin(struct whatif *whatif, const struct whatif_window *wind
 	whatif_plan_time_requests(&whatif->plan, none);
 	/* Earlier windows that were refused are in no mean. */
 	whatif->baselines = (struct whatif_window){.progress = 0};
-	whatif_add_baseline(whatif, window);
 	return 0;
 }
 

@@ -232,6 +232,8 @@ static int experiment(struct whatif *whatif, struct err *err)
 		status = refuse_standstill(whatif, err);
 	else if (is_latency)
 		status = whatif_latency_begin(whatif, &baseline, err);
+	if (is_latency && status == 0)
+		whatif_add_baseline(whatif, &baseline);
 	if (status == 0)
 		run_trials(whatif, window_ns(whatif, &baseline), &baseline);
 	return status;

@@ -58,7 +58,7 @@ struct probe_request {
 	bool is_plain;	       /* an entry: as patch_function has it */
 	bool is_syscall;       /* or, in front of a system call, nr_bytes of instructions */
 	uint16_t return_at;    /* PATCH_NOTE: by PATCH_RETURN_AT() */
-	uint8_t gate;	       /* PATCH_SPAN_*: the number of the function that is timed */
+	uint8_t gate;	       /* of spans: the number of the function that is timed */
 };
 
 /* Does it replace a pointer? */

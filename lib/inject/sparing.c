@@ -3,7 +3,6 @@
 #include "inject/sparing.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,24 +32,13 @@ static bool look_first(void *context, pid_t tid)
 	return true;
 }
 
-enum { NOT_ASKED, SEES, DOES_NOT_SEE };
-
-/* Our rights stay, and to ask for them takes as long as a look at a thread. */
-static bool sees_kernel_stacks(void)
-{
-	static atomic_int known = NOT_ASKED;
-
-	if (atomic_load(&known) == NOT_ASKED)
-		atomic_store(&known, tracee_may_see_kernel_stacks() ? SEES : DOES_NOT_SEE);
-	return atomic_load(&known) == SEES;
-}
-
 void sparing_init(struct sparing *sparing, pid_t pid, bool is_alone)
 {
 	const struct timespec pause = {.tv_nsec = FIRST_PAUSE_NS};
 	int nr_looks = FIRST_LOOKS;
 
-	*sparing = (struct sparing){.pid = pid, .sees_kernel_stacks = sees_kernel_stacks()};
+	*sparing =
+		(struct sparing){.pid = pid, .sees_kernel_stacks = tracee_may_see_kernel_stacks()};
 	/* The last look shows all of one thread, and no other one waits for it. */
 	if (sparing->sees_kernel_stacks)
 		nr_looks = is_alone ? 0 : 1;
