@@ -22,6 +22,7 @@
 #include "export/whatif_page.h"
 #include "profile/profile.h"
 #include "sampler/sampler.h"
+#include "view/whatif_facts.h"
 #include "view/whatif_text.h"
 
 #define DURATION_NS	 (60 * NS_PER_SEC)

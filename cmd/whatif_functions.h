@@ -8,7 +8,7 @@
 #include "calltree/expand.h"
 #include "holding/experiment.h"
 #include "mapping/module.h"
-#include "view/whatif_text.h"
+#include "view/whatif_facts.h"
 
 struct err;
 struct profile;

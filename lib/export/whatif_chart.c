@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "export/markup_priv.h"
-#include "view/whatif_text.h"
+#include "view/whatif_facts.h"
 #include "view/whatif_words.h"
 #include "whatif/plan.h"
 

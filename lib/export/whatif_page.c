@@ -16,7 +16,7 @@
 #include "export/whatif_chart_priv.h"
 #include "view/cut.h"
 #include "view/number.h"
-#include "view/whatif_text.h"
+#include "view/whatif_facts.h"
 #include "view/whatif_words.h"
 #include "whatif/plan.h"
 

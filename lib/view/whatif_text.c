@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The gain of a program from each function, if that were faster. */
 #include "view/whatif_text.h"
+#include "view/whatif_facts.h"
 
 #include <string.h>
 
@@ -14,6 +15,7 @@
 #include "view/number.h"
 #include "view/style.h"
 #include "view/table.h"
+#include "view/whatif_facts.h"
 #include "view/whatif_words.h"
 #include "whatif/plan.h"
 

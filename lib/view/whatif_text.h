@@ -3,36 +3,9 @@
 #ifndef PROFC_VIEW_WHATIF_TEXT_H
 #define PROFC_VIEW_WHATIF_TEXT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 struct sink;
 struct view;
-struct whatif_function;
-
-struct whatif_row {
-	char *name;		      /* raw target text */
-	char *location;		      /* "file:line", or "" */
-	double percent, half_percent; /* of the CPU time */
-};
-
-/* All is borrowed. */
-struct whatif_facts {
-	const struct whatif_row *rows;
-	const struct whatif_function *functions; /* as many */
-	size_t nr;
-	const char *progress; /* what was counted */
-	double rate;	      /* of it in a second, in baselines, without holds */
-	uint64_t run_ns;      /* the program's progress is its end: how long it takes; else 0 */
-	double time_ns;	      /* the result is the time of a request, which is so long; else 0 */
-	uint64_t elapsed_ns;
-	double slower_percent; /* the part of the time for which the program was held */
-	size_t nr_threads;
-	uint64_t nr_trials, nr_holds, nr_sleeps, nr_undecided;
-	double spared_percent; /* of the time of running threads that could not be held */
-	bool is_cut_short;     /* the process ended, or the user has asked for the end */
-};
+struct whatif_facts;
 
 void whatif_print_text(const struct whatif_facts *facts, const struct view *view,
 		       struct sink *sink);

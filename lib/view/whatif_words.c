@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "view/number.h"
-#include "view/whatif_text.h"
+#include "view/whatif_facts.h"
 #include "whatif/plan.h"
 
 /* More of the sleeps are worth a line. */

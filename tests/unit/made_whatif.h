@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "view/whatif_facts.h"
 #include "view/whatif_text.h"
 #include "whatif/plan.h"
 

@@ -4,6 +4,7 @@
 #include "base/sink.h"
 #include "tests/unit/unit.h"
 #include "view/style.h"
+#include "view/whatif_facts.h"
 #include "view/whatif_text.h"
 #include "whatif/plan.h"
 
