@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/affinity.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/semaphore.h"
@@ -35,7 +36,7 @@ static void *watch(void *context)
 		if (!since_ns || clock_monotonic_ns() - since_ns < PATIENCE_NS)
 			continue;
 		atomic_store(&rescue->is_used, true);
-		sched_setaffinity(rescue->tid, sizeof(rescue->cpus), &rescue->cpus);
+		affinity_unbind(rescue->tid, &rescue->cpus);
 	}
 	return NULL;
 }

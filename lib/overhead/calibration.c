@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/affinity.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/descriptors.h"
@@ -241,6 +242,8 @@ static bool choose_cpus(int *own, int *other)
 struct calibration {
 	bool (*hurry)(void);
 	struct stop_overhead overhead;
+	_Atomic pid_t tid, spinner; /* 0: it is not bound to a CPU */
+	_Atomic bool is_given_up;
 };
 
 static void *calibrate(void *context)
@@ -253,15 +256,33 @@ static void *calibrate(void *context)
 	calibration->hurry();
 	if (!choose_cpus(&own, &other))
 		return NULL;
-	if (start_spinner(&spinner, own) && bind_to(0, own)) {
-		overhead->beside_ns = measure(&spinner, false);
-		if (other != own && bind_to(0, other))
+	atomic_store(&calibration->tid, gettid());
+	if (start_spinner(&spinner, own)) {
+		atomic_store(&calibration->spinner, spinner.pid);
+		if (bind_to(0, own))
+			overhead->beside_ns = measure(&spinner, false);
+		if (other != own && !atomic_load(&calibration->is_given_up) && bind_to(0, other))
 			overhead->away_ns = measure(&spinner, true);
 		if (!overhead->away_ns)
 			overhead->away_ns = overhead->beside_ns;
 	}
+	atomic_store(&calibration->spinner, 0);
 	end_spinner(&spinner);
 	return NULL;
+}
+
+/* They go elsewhere, and end: else profc would not. */
+static void give_up(struct calibration *calibration)
+{
+	pid_t bound[] = {atomic_load(&calibration->spinner), atomic_load(&calibration->tid)};
+	cpu_set_t allowed;
+
+	atomic_store(&calibration->is_given_up, true);
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) < 0)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(bound); i++)
+		if (bound[i])
+			affinity_unbind(bound[i], &allowed);
 }
 
 /* Longer than the measurement takes on a busy machine. */
@@ -287,6 +308,7 @@ void calibration_run(struct stop_overhead *overhead, bool (*hurry)(void))
 		free(calibration);
 	} else {
 		/* A thread of higher priority keeps it from its CPU: do not wait for it. */
+		give_up(calibration);
 		pthread_detach(thread);
 	}
 }

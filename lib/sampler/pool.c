@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/affinity.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/minmax.h"
@@ -163,7 +164,7 @@ void pool_unbind(struct visitor *visitor)
 	const cpu_set_t *allowed = &visitor->sampler->placement.allowed;
 
 	if (visitor->is_bound)
-		sched_setaffinity(atomic_load(&visitor->tid), sizeof(*allowed), allowed);
+		affinity_unbind(atomic_load(&visitor->tid), allowed);
 	visitor->is_bound = false;
 }
 
