@@ -27,11 +27,14 @@
 #define PERIOD_NS (250 * NS_PER_US)
 /* That is at least so many times what a look takes. */
 #define LOOK_PART 5
+/* A thread is known to have waited for us up to so many looks later. */
+#define UNCLAIMED_LOOKS 8
 /* Sleepers that a timer may wake any moment are looked at so often, if they slept that short. */
 #define POLL_NS	     (250 * NS_PER_US)
 #define POLL_LAST_NS (50 * NS_PER_MS)
 #define LIST_NS	     (50 * NS_PER_MS)
 #define IDLE_NS	     (20 * NS_PER_MS) /* holds have ended by then */
+#define END_MS	     2000	      /* a process without threads has ended by then */
 #define MOST_THREADS 512
 /* A thread that makes a long transfer makes more of them: so many looks leave it alone. */
 #define GUARDED_LOOKS 2000
@@ -100,6 +103,8 @@ struct experiment {
 	size_t nr_cpus, first;	     /* first: to be visited */
 	uint64_t listed_ns, look_ns; /* look_ns: our CPU time for a look, in the mean */
 	uint64_t next_ns;	     /* look */
+	uint64_t unclaimed_ns;	     /* our CPU time that no thread is known to have waited for, */
+	uint64_t claimed_ns;	     /* but for this, in the current look */
 	bool awaits_end;	     /* of the process */
 	int end_fd;		     /* readable from then on; -1: before Linux 5.3 */
 	uint64_t aimed_ns, refreshed_ns;
@@ -185,8 +190,10 @@ static bool list_threads(struct experiment *experiment)
 	experiment->listed_ns = clock_monotonic_ns();
 	experiment->counts.nr_threads = max_u64(experiment->counts.nr_threads, experiment->nr);
 	ARRAY_RESERVE(experiment->accounts, experiment->nr, experiment->cap_accounts);
-	return experiment->nr > 0 &&
-	       !proc_task_has_ended(experiment->options.pid, experiment->options.pid);
+	/* The first thread may end before the others. */
+	return experiment->nr > 1 ||
+	       (experiment->nr > 0 &&
+		!proc_task_has_ended(experiment->options.pid, experiment->options.pid));
 }
 
 /* --- a look at all of them --- */
@@ -312,13 +319,16 @@ static bool is_in(const struct experiment_function *function, uint64_t pc)
 /*
  * How long it has waited, since its sample before, for a CPU that we had: a stop like others. Else
  * we would slow down another thread in a trial than in its baselines, as holds leave other CPUs
- * idle.
+ * idle. Threads that wait for each other as well would all claim the same time of ours.
  */
-static uint64_t waited_for_us_ns(struct watched *thread, const struct proc_schedstat *clocks)
+static uint64_t waited_for_us_ns(struct experiment *experiment, struct watched *thread,
+				 const struct proc_schedstat *clocks)
 {
 	uint64_t our_cpu_ns = clock_thread_cpu_ns();
 	uint64_t ns = min_u64(clocks->runq_ns - thread->waited_ns, our_cpu_ns - thread->our_cpu_ns);
 
+	ns = min_u64(ns, experiment->unclaimed_ns);
+	experiment->claimed_ns = max_u64(experiment->claimed_ns, ns);
 	thread->waited_ns = clocks->runq_ns;
 	thread->our_cpu_ns = our_cpu_ns;
 	return ns;
@@ -339,12 +349,14 @@ static void sample(struct experiment *experiment, struct watched *thread,
 	holder->cpu = thread->cpu;
 	outcome = holder_stop(holder, &stop);
 	experiment->is_stuck |= outcome == VISIT_PENDING;
-	holder->is_refused |= outcome != VISIT_STOPPED;
-	if (outcome != VISIT_STOPPED)
+	if (outcome != VISIT_STOPPED) {
+		holder_refuse(holder);
+		experiment->counts.nr_spared++;
 		return;
+	}
 	if (tracee_clocks(&holder->tracee, &clocks)) {
 		note_clocks(thread, &clocks, stop.visit.stopped_ns);
-		seen->stopped_ns = waited_for_us_ns(thread, &clocks);
+		seen->stopped_ns = waited_for_us_ns(experiment, thread, &clocks);
 		seen->cpu_ns = clocks.cpu_ns - min_u64(clocks.cpu_ns, thread->sampled_ns);
 		thread->sampled_ns = clocks.cpu_ns;
 		if (is_in(function, stop.pc))
@@ -370,7 +382,7 @@ static void sample_running(struct experiment *experiment,
 		if (!thread)
 			continue;
 		thread->was_chosen = true;
-		if (!thread->holder->is_refused)
+		if (clock_monotonic_ns() >= thread->holder->refused_until_ns)
 			sample(experiment, thread, function);
 	}
 	experiment->first++;
@@ -383,7 +395,8 @@ static void hold_debtors(struct experiment *experiment)
 		struct watched *thread = &experiment->threads[i];
 		struct holder *holder = thread->holder;
 
-		if (thread->is_awake && !holder->is_busy && !holder->is_refused &&
+		if (thread->is_awake && !holder->is_busy &&
+		    clock_monotonic_ns() >= holder->refused_until_ns &&
 		    whatif_account_hold_ns(&holder->account, &experiment->holding.accounts))
 			holder_hold(holder, thread->cpu);
 	}
@@ -399,6 +412,15 @@ static int64_t nr_inside(const struct experiment *experiment)
 {
 	return experiment->options.inside ? experiment->options.inside(experiment->options.context)
 					  : 0;
+}
+
+/* Only one wait, the longest, is claimed in a look. */
+static void note_our_cpu(struct experiment *experiment, uint64_t ns)
+{
+	experiment->look_ns += ns / 16 - experiment->look_ns / 16;
+	experiment->unclaimed_ns = min_u64(experiment->unclaimed_ns - experiment->claimed_ns + ns,
+					   UNCLAIMED_LOOKS * experiment->look_ns);
+	experiment->claimed_ns = 0;
 }
 
 static void look(struct experiment *experiment, const struct experiment_function *function)
@@ -435,7 +457,7 @@ static void look(struct experiment *experiment, const struct experiment_function
 	pthread_mutex_unlock(lock);
 	if (experiment->flow)
 		whatif_flow_add(experiment->flow, inside, virtual_clock_ns(experiment));
-	experiment->look_ns += (clock_thread_cpu_ns() - begun_ns) / 16 - experiment->look_ns / 16;
+	note_our_cpu(experiment, clock_thread_cpu_ns() - begun_ns);
 }
 
 /* --- those that the outside wakes --- */
@@ -529,7 +551,7 @@ static bool has_ended(const struct experiment *experiment)
 
 	if (experiment->end_fd >= 0)
 		return poll(&end, 1, 0) == 1;
-	return experiment->awaits_end &&
+	return experiment->awaits_end && experiment->nr <= 1 &&
 	       proc_task_has_ended(experiment->options.pid, experiment->options.pid);
 }
 
@@ -654,9 +676,19 @@ static bool run_window(struct experiment *experiment, const struct job *job)
 	goes_on = goes_on && look_at_flow(experiment, &wanted, now_ns + job->ns - half_ns, flows);
 	goes_on = goes_on && look_at_flow(experiment, &wanted, now_ns + job->ns, flows + 1);
 	take_difference(experiment, &begun, job->window);
+	/* What a process has written is not known any more once it has ended. */
+	goes_on = goes_on && list_threads(experiment);
 	if (goes_on)
 		memcpy(job->window->flows, flows, sizeof(flows));
 	return goes_on;
+}
+
+/* Its threads are gone, or nearly so; else they could not be listed. */
+static bool await_end(const struct experiment *experiment)
+{
+	struct pollfd end = {.fd = experiment->end_fd, .events = POLLIN};
+
+	return experiment->end_fd < 0 || poll(&end, 1, END_MS) == 1;
 }
 
 static bool run_to_end(struct experiment *experiment, const struct job *job)
@@ -670,7 +702,7 @@ static bool run_to_end(struct experiment *experiment, const struct job *job)
 	experiment->aimed_ns = experiment->refreshed_ns = begun.real_ns;
 	experiment->next_ns = begun.real_ns + gap_ns(experiment);
 	is_over = !look_until(experiment, &wanted, job->ns) && !is_asked_to_end(experiment) &&
-		  !experiment->is_stuck;
+		  !experiment->is_stuck && await_end(experiment);
 	take_difference(experiment, &begun, job->window);
 	job->window->progress = is_over;
 	if (experiment->end_fd >= 0)
@@ -810,7 +842,9 @@ struct experiment *experiment_new(const struct experiment_options *options, stru
 
 int experiment_aim(struct experiment *experiment, pid_t pid, struct err *err)
 {
-	experiment->counts.is_reaped = experiment->is_stuck = false;
+	/* Of the former one it stays known how it has ended, until there is another. */
+	if (pid)
+		experiment->counts.is_reaped = experiment->is_stuck = false;
 	while (experiment->nr)
 		forget_thread(experiment, experiment->nr - 1);
 	experiment->options.pid = pid;

@@ -22,6 +22,8 @@
 /* No stop is longer. */
 #define MOST_STOP_NS (2 * NS_PER_MS)
 #define STACK_BYTES  (256 * 1024)
+/* A thread that could not be stopped is tried again then. */
+#define REFUSED_NS (10 * NS_PER_MS)
 
 static struct timespec as_timespec(uint64_t ns)
 {
@@ -126,6 +128,12 @@ void holder_let_go(struct holder *holder, struct held_stop *stop)
 	note_reaped(holder, &stop->visit);
 }
 
+/* Another tracer, such as a profiler, may have it for a moment. */
+void holder_refuse(struct holder *holder)
+{
+	holder->refused_until_ns = clock_monotonic_ns() + REFUSED_NS;
+}
+
 /* --- holds --- */
 
 /* To where it runs: so we do not take the CPU of another one. */
@@ -169,7 +177,7 @@ static void hold(struct holder *holder)
 	outcome = holder_stop(holder, &stop);
 	if (outcome != VISIT_STOPPED) {
 		pthread_mutex_lock(&holder->holding->lock);
-		holder->is_refused = true;
+		holder_refuse(holder);
 		/* Our end detaches it. */
 		holder->is_to_end |= outcome == VISIT_PENDING;
 		pthread_mutex_unlock(&holder->holding->lock);
@@ -197,7 +205,7 @@ static bool shall_go_on(struct holder *holder)
 	bool owes;
 
 	pthread_mutex_lock(&holding->lock);
-	owes = !holder->is_to_end && !holder->is_refused &&
+	owes = !holder->is_to_end && clock_monotonic_ns() >= holder->refused_until_ns &&
 	       whatif_account_hold_ns(&holder->account, &holding->accounts);
 	pthread_mutex_unlock(&holding->lock);
 	if (!owes || !tracee_stat(&holder->tracee, &stat) || stat.state != 'R' ||
@@ -241,7 +249,8 @@ static bool begin(struct holder *holder)
 	pthread_attr_setstacksize(&attributes, STACK_BYTES);
 	holder->has_begun = !pthread_create(&holder->id, &attributes, hold_on_demand, holder);
 	pthread_attr_destroy(&attributes);
-	holder->is_refused |= !holder->has_begun;
+	if (!holder->has_begun)
+		holder_refuse(holder);
 	return holder->has_begun;
 }
 

@@ -47,8 +47,8 @@ struct holder {
 	bool reads_filters;	   /* of system calls, at stops (tracee/visit.h) */
 	/* The rest under holding->lock. */
 	bool is_busy, is_to_end;
-	bool is_refused; /* it cannot be traced, or is gone */
-	bool is_reaped;	 /* by a visit, with this status of waitpid(2) */
+	uint64_t refused_until_ns; /* it could not be stopped: it is left alone until then */
+	bool is_reaped;		   /* by a visit, with this status of waitpid(2) */
 	int reaped_status;
 	int cpu;	  /* where the thread of the target runs, and where ours is bound to */
 	int bound_cpu;	  /* -1: none */
@@ -70,6 +70,9 @@ void holder_free(struct holder *holder);
  */
 enum visit_outcome holder_stop(struct holder *holder, struct held_stop *stop);
 void holder_let_go(struct holder *holder, struct held_stop *stop);
+
+/* It could not be traced, or is gone: not to be stopped for some milliseconds. */
+void holder_refuse(struct holder *holder);
 
 /* Under the lock: have an idle one hold its thread, which runs on this CPU, for what it owes. */
 void holder_hold(struct holder *holder, int cpu);

@@ -45,7 +45,8 @@ class WhatifRuns(LiveCase):
         self.assertFalse(told["cut_short"])
 
     def test_the_heading_has_the_time_of_a_run(self):
-        said = profc("whatif", "-d", "6s", "-n", "1", "--", *self.command(100)).stderr
+        said = profc("whatif", "--width", "250", "-d", "6s", "-n", "1", "--",
+                     *self.command(100)).stderr
         self.assertRegex(said, r"gain of runs of \S*works_at_two_speeds, [\d.]+ m?s each")
 
     def test_status_of_all_runs(self):
@@ -56,6 +57,13 @@ class WhatifRuns(LiveCase):
         self.assertIn("work_a", {row["function"] for row in told["functions"]})
         self.assertIn("the command ended with status 7", done.stderr)
         self.assertFalse(told["cut_short"])
+
+    def test_a_run_goes_on_when_its_first_thread_has_ended(self):
+        """It ends with the last one, after 300 ms of CPU time."""
+        done = profc("whatif", "--json", "-d", "20s", "--", build("zombie_leader", "-pthread"), "300",
+                     status=7)
+        told = json.loads(done.stderr.splitlines()[-1])
+        self.assertGreater(told["run_ns"], 290e6)
 
     def test_a_run_that_ends_otherwise_is_the_end(self):
         count = os.path.join(self.directory, "count")
