@@ -41,6 +41,8 @@ struct whatif_args {
 	uint64_t limit;
 	bool json, csv, html;
 	const char *output;
+	struct output_file file; /* it, opened before any work is done */
+	bool is_open;
 	struct view_options view;
 };
 
@@ -136,15 +138,13 @@ static void print_to(const struct whatif *whatif, const struct whatif_facts *fac
 
 static int print(const struct whatif *whatif, const struct whatif_facts *facts, struct err *err)
 {
-	struct output_file file;
 	struct sink sink;
 	int failed;
 
-	if (whatif->args->output) {
-		if (output_file_open(&file, whatif->args->output, err) < 0)
-			return err->code;
-		print_to(whatif, facts, &file.sink, -1);
-		return output_file_finish(&file, err);
+	if (whatif->args->is_open) {
+		print_to(whatif, facts, &whatif->args->file.sink, -1);
+		whatif->args->is_open = false;
+		return output_file_finish(&whatif->args->file, err);
 	}
 	sink_init_fd(&sink, STDERR_FILENO);
 	print_to(whatif, facts, &sink, STDERR_FILENO);
@@ -236,6 +236,8 @@ static int find_and_try(struct whatif *whatif, struct err *err)
 	if (may_show_progress())
 		print_progress("%s", "");
 	if (whatif->experiment) {
+		/* A thread that is let go may be reaped. */
+		experiment_aim(whatif->experiment, 0, NULL);
 		counts = experiment_counts(whatif->experiment);
 		experiment_free(whatif->experiment);
 	}
@@ -275,11 +277,23 @@ static void take_over_signals(struct whatif *whatif)
 	sigaddset(&ours, SIGTERM);
 	sigaddset(&ours, SIGHUP);
 	sigaddset(&ours, SIGQUIT);
+	/* Threads that are held would stand still with us. */
+	sigaddset(&ours, SIGTSTP);
 	/* A closed pipe or a full disk is an error of write(2), not the end of profc. */
 	sigaddset(&ours, SIGPIPE);
 	sigaddset(&ours, SIGXFSZ);
 	child_signals_take_over(&ours, &whatif->former_signals);
 	end_listener_start(&whatif->listener, NULL);
+}
+
+/* From the terminal the command has got the signal as well. */
+static void pass_on(const struct whatif *whatif)
+{
+	const struct signalfd_siginfo *info = &whatif->listener.info;
+
+	if (whatif->argv && !whatif->is_reaped && whatif->settings.measure != WHATIF_RUNS &&
+	    info->ssi_code != SI_KERNEL)
+		kill(whatif->pid, (int)info->ssi_signo);
 }
 
 static int run(struct whatif *whatif)
@@ -300,14 +314,18 @@ static int run(struct whatif *whatif)
 	whatif->args->record.duration_ns = 0;
 	if (start(whatif, &reason, &err) < 0) {
 		end_listener_stop(&whatif->listener);
+		if (whatif->counting)
+			counting_end(whatif->counting);
 		if (reason)
 			return say_not_executable(whatif, reason);
 		print_err(&err);
 		return own_failure;
 	}
+	counting_say_trouble(whatif->counting);
 	status = find_and_try(whatif, &err);
 	live_free(whatif->live);
-	end_listener_stop(&whatif->listener);
+	if (end_listener_stop(&whatif->listener))
+		pass_on(whatif);
 	if (status < 0)
 		print_err(&err);
 	whatif_wait_for_command(whatif);
@@ -343,11 +361,12 @@ static int prepare(struct whatif *whatif, bool has_command, struct err *err)
 	struct record_options *record = &whatif->args->record;
 	int status = check(whatif->args, has_command, err);
 
+	/* Those would be counted, but not held. */
+	record->no_children = true;
 	if (status == 0 && !has_command)
 		status = record_options_attached(record, &whatif->attached, err);
 	if (status < 0)
 		return status;
-	record->no_children = true;
 	whatif->settings = (struct whatif_settings){
 		.record = record,
 		.measure = whatif->args->latency		   ? WHATIF_LATENCY
@@ -363,6 +382,11 @@ static int prepare(struct whatif *whatif, bool has_command, struct err *err)
 		record->max_overhead_percent = RUN_OVERHEAD_PERCENT;
 	}
 	record_options_settle(record);
+	if (whatif->args->output) {
+		if (output_file_open(&whatif->args->file, whatif->args->output, err) < 0)
+			return err->code;
+		whatif->args->is_open = true;
+	}
 	if (!whatif->settings.function)
 		return 0;
 	record->count.latency = whatif->args->latency;
@@ -392,6 +416,8 @@ static int run_whatif(const struct command *self, int argc, char **argv)
 		whatif.argv = first < argc ? argv + first : NULL;
 		status = run(&whatif);
 	}
+	if (args.is_open)
+		output_file_discard(&args.file);
 	whatif_plan_release(&whatif.plan);
 	whatif_candidates_release(&whatif.candidates);
 	profile_free(whatif.profile);
@@ -403,7 +429,7 @@ static int run_whatif(const struct command *self, int argc, char **argv)
 
 const struct command command_whatif = {
 	.name = "whatif",
-	.synopsis = "[OPTIONS] [--progress REGEX | --latency BEGIN:END] -p PID | [--] CMD [ARG...]",
+	.synopsis = "[OPTIONS] -p PID | [--] CMD [ARG...]",
 	.summary = "which function is worth making faster, by experiment",
 	.help = "A profile says where time goes, not what would help. For each of the functions "
 		"with the most CPU time profc makes the program run as if that function were "

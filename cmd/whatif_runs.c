@@ -217,11 +217,14 @@ static int run_once(struct whatif *whatif, const struct whatif_trial *trial,
 		return status;
 	is_over = experiment_run_to_end(whatif->experiment, &function, whatif->end_ns, window);
 	experiment_aim(whatif->experiment, 0, NULL);
+	counts = experiment_counts(whatif->experiment);
 	if (!is_over) {
+		whatif->is_reaped = counts.is_reaped;
+		if (counts.is_reaped && !whatif->status)
+			whatif->status = counts.status;
 		whatif->is_cut_short = clock_monotonic_ns() < whatif->end_ns;
 		return UNFINISHED;
 	}
-	counts = experiment_counts(whatif->experiment);
 	if (counts.is_reaped)
 		status = counts.status;
 	else

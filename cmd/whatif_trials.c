@@ -227,7 +227,10 @@ static int experiment(struct whatif *whatif, struct err *err)
 				    (struct prober_counting){.calls = true}, clock_monotonic_ns());
 	whatif_plan_init(&whatif->plan, whatif->candidates.nr, clock_monotonic_ns());
 	if (!run_first(whatif, &baseline))
-		status = err_set(err, ERR_GONE, "the program has ended before the first trial");
+		status = err_set(err, ERR_GONE,
+				 atomic_load(&whatif->listener.asked)
+					 ? "asked to end before the first trial"
+					 : "the program has ended before the first trial");
 	else if (!baseline.progress)
 		status = refuse_standstill(whatif, err);
 	else if (is_latency)

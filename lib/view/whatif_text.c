@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The gain of a program from each function, if that were faster. */
 #include "view/whatif_text.h"
-#include "view/whatif_facts.h"
 
 #include <string.h>
 

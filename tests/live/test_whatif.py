@@ -174,6 +174,20 @@ class Whatif(LiveCase):
         self.assertGreater(said["items_per_s"], 0)
         self.assertEqual(said["interrupted"], 0)
 
+    def test_a_file_that_cannot_be_written_is_refused_at_first(self):
+        with self.pipeline(500, 300) as target:
+            target.wait_ready()
+            said = profc("whatif", *PROGRESS, "-p", target.pid, "-d", "3000s",
+                         "-o", "/no_such_directory/file", status=1).stderr
+            self.assertIn("/no_such_directory", said)
+            self.assertReleased(target.pid)
+
+    def test_why_nothing_is_counted_in_a_command(self):
+        program = build("works_in_pipeline", "-pthread")
+        said = profc("whatif", "--progress", "finish_itme", "-d", "3s", "--", program, "1", "1",
+                     status=125).stderr
+        self.assertIn("finish_item", said)
+
     def test_end_of_the_program_ends_it(self):
         with self.pipeline(500, 300) as target:
             target.wait_ready()
