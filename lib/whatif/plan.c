@@ -11,6 +11,8 @@
 
 const double whatif_speeds[WHATIF_NR_SPEEDS] = {0.1, 0.25, 0.5, 0.75, 1};
 
+#define CONFIDENCE_TAIL 0.05 /* of the intervals that are shown */
+/* The interval of two is mostly chance: 12.7 times the standard error, of two values. */
 #define LEAST_PAIRS  3
 #define MOST_PERCENT 3.0
 /* This part of a large gain may be uncertain. */
@@ -75,12 +77,18 @@ static bool is_done(const struct whatif_plan *plan, const struct whatif_point *p
 		gain.half_percent <= fmax(plan->most_percent, MOST_PART * fabs(gain.percent)));
 }
 
-/* So often it was tried. Others count more than the speeds in the middle, which tables have. */
+/* Tables have these. */
+static bool is_in_middle(size_t speed)
+{
+	return speed == 1 || speed == 2;
+}
+
+/* So often it was tried. Others count more than the speeds in the middle. */
 static size_t nr_tried(const struct whatif_point *point, size_t speed)
 {
 	size_t nr = point->nr + point->nr_refused + point->nr_late + point->nr_drifting;
 
-	return speed == 1 || speed == 2 ? nr : 2 * nr + 2;
+	return is_in_middle(speed) ? nr : 2 * nr + 2;
 }
 
 /* In random order. */
@@ -179,7 +187,7 @@ double whatif_pair_load(const struct whatif_pair *pair)
  * By how much less, as the mean of logarithms: a queue is ten times as long where another program
  * has the CPUs for a moment, and a few such trials would be all of a mean.
  */
-static struct whatif_gain gain_of_time(const struct whatif_point *point)
+static struct whatif_gain gain_of_time(const struct whatif_point *point, double tail)
 {
 	double sum = 0, squares = 0, mean, n = (double)point->nr;
 
@@ -197,7 +205,7 @@ static struct whatif_gain gain_of_time(const struct whatif_point *point)
 		.is_known = true,
 		.is_of_time = true,
 		.percent = 100 * (1 - exp(mean)),
-		.half_percent = 100 * exp(mean) * student_quantile(0.05, n - 1) *
+		.half_percent = 100 * exp(mean) * student_quantile(tail, n - 1) *
 				sqrt(squares / (n - 1) / n),
 	};
 }
@@ -220,14 +228,14 @@ static struct whatif_pair sum_of(const struct whatif_point *point)
  * the mean of their rates would be that of the fast ones. The interval is that of the scatter
  * of trials around it.
  */
-struct whatif_gain whatif_point_gain(const struct whatif_point *point)
+static struct whatif_gain gain_of(const struct whatif_point *point, double tail)
 {
 	const struct whatif_pair sum = sum_of(point);
 	double n = (double)point->nr, squares = 0, rate, base_rate, ratio;
 	struct whatif_gain gain = {.is_known = false};
 
 	if (point->is_of_time)
-		return gain_of_time(point);
+		return gain_of_time(point, tail);
 	if (point->nr < 2 || sum.s <= 0 || sum.base_s <= 0 || sum.base_progress <= 0)
 		return gain;
 	rate = sum.progress / sum.s;
@@ -243,8 +251,13 @@ struct whatif_gain whatif_point_gain(const struct whatif_point *point)
 	}
 	gain.is_known = true;
 	gain.percent = 100 * (ratio - 1);
-	gain.half_percent = 100 * student_quantile(0.05, n - 1) * sqrt(squares * n / (n - 1));
+	gain.half_percent = 100 * student_quantile(tail, n - 1) * sqrt(squares * n / (n - 1));
 	return gain;
+}
+
+struct whatif_gain whatif_point_gain(const struct whatif_point *point)
+{
+	return gain_of(point, CONFIDENCE_TAIL);
 }
 
 /* --- the verdict --- */
@@ -253,65 +266,117 @@ struct whatif_gain whatif_point_gain(const struct whatif_point *point)
 #define SMALL_PERCENT 3.0
 /* An interval that is wider says nothing about an effect. */
 #define WIDE_PERCENT 8.0
+/* And none that is wider than this part of the most that can be gained says where its limit is. */
+#define WIDE_PART 0.5
 /* A speed that has this part of the most that can be gained is enough. */
 #define NEARLY_ALL 0.9
 
-/* The rules look at these. */
+/* The rules look at these: gains of at least LEAST_PAIRS trials, at several speeds. */
 struct facts {
-	struct whatif_gain most, least;
-	double widest_percent;
-	size_t nr_known;
-	size_t enough; /* the least speed with nearly all of the gain */
-	size_t last;   /* the highest one that was tried */
+	bool is_tried; /* of fewer ones, too */
+	/*
+	 * The gain at one speed is surely more than `low`, and at one less than `high`: ends of
+	 * several intervals, which have to be right together (Bonferroni).
+	 */
+	double low, high;
+	struct whatif_gain most, least; /* those that `low` and `high` are of, as they are shown */
+	double widest_percent;		/* infinite if not all speeds in the middle count */
+	size_t enough;			/* the least speed with nearly all of the gain */
+	size_t last;			/* the highest one of those that are not wide */
 };
+
+static bool counts(const struct whatif_point *point)
+{
+	return point->nr >= LEAST_PAIRS && whatif_point_gain(point).is_known;
+}
+
+static double tail_of_each(const struct whatif_function *function)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < WHATIF_NR_SPEEDS; i++)
+		nr += counts(&function->points[i]);
+	return CONFIDENCE_TAIL / (double)(nr ? nr : 1);
+}
+
+static void add_point(struct facts *facts, const struct whatif_point *point, double tail)
+{
+	struct whatif_gain gain = whatif_point_gain(point), sure = gain_of(point, tail);
+
+	if (sure.percent - sure.half_percent > facts->low) {
+		facts->low = sure.percent - sure.half_percent;
+		facts->most = gain;
+	}
+	if (sure.percent + sure.half_percent < facts->high) {
+		facts->high = sure.percent + sure.half_percent;
+		facts->least = gain;
+	}
+	facts->widest_percent = fmax(facts->widest_percent, gain.half_percent);
+}
+
+/* A gain that may be anywhere is no sign that a higher speed has no more. */
+static void find_enough(struct facts *facts, const struct whatif_function *function)
+{
+	double wide = fmax(WIDE_PERCENT, WIDE_PART * facts->most.percent);
+	bool is_first = true;
+
+	for (size_t i = WHATIF_NR_SPEEDS; i-- > 0;) {
+		struct whatif_gain gain = whatif_point_gain(&function->points[i]);
+
+		if (!counts(&function->points[i]) || gain.half_percent > wide)
+			continue;
+		if (is_first)
+			facts->last = facts->enough = i;
+		is_first = false;
+		if (gain.percent >= NEARLY_ALL * facts->most.percent)
+			facts->enough = i;
+	}
+}
 
 static struct facts facts_of(const struct whatif_function *function)
 {
-	struct facts facts = {.nr_known = 0};
+	struct facts facts = {.low = -INFINITY, .high = INFINITY};
+	double tail = tail_of_each(function);
 
 	for (size_t i = 0; i < WHATIF_NR_SPEEDS; i++) {
-		struct whatif_gain gain = whatif_point_gain(&function->points[i]);
+		const struct whatif_point *point = &function->points[i];
 
-		if (!gain.is_known)
-			continue;
-		if (!facts.nr_known || gain.percent > facts.most.percent)
-			facts.most = gain;
-		if (!facts.nr_known || gain.percent < facts.least.percent)
-			facts.least = gain;
-		facts.widest_percent = fmax(facts.widest_percent, gain.half_percent);
-		facts.last = i;
-		facts.nr_known++;
+		facts.is_tried = facts.is_tried || whatif_point_gain(point).is_known;
+		if (counts(point))
+			add_point(&facts, point, tail);
+		else if (is_in_middle(i))
+			facts.widest_percent = INFINITY;
 	}
-	for (facts.enough = 0; facts.enough < facts.last; facts.enough++) {
-		struct whatif_gain gain = whatif_point_gain(&function->points[facts.enough]);
-
-		if (gain.is_known && gain.percent >= NEARLY_ALL * facts.most.percent)
-			break;
-	}
+	find_enough(&facts, function);
 	return facts;
 }
 
 static bool is_unknown(const struct facts *facts)
 {
-	return !facts->nr_known;
+	return !facts->is_tried;
 }
 
 static bool is_slower(const struct facts *facts)
 {
-	return facts->least.percent + facts->least.half_percent < -SMALL_PERCENT &&
+	return facts->high < -SMALL_PERCENT &&
 	       facts->most.percent - facts->most.half_percent < SMALL_PERCENT;
 }
 
+static bool is_seen(const struct whatif_gain *gain)
+{
+	return fabs(gain->percent) >= fmax(SMALL_PERCENT, gain->half_percent);
+}
+
+/* One that is seen at a speed, but not surely where several are looked at, is uncertain. */
 static bool has_no_effect(const struct facts *facts)
 {
-	return facts->widest_percent <= WIDE_PERCENT &&
-	       (facts->most.percent < SMALL_PERCENT ||
-		facts->most.percent - facts->most.half_percent <= 0);
+	return facts->widest_percent <= WIDE_PERCENT && !is_seen(&facts->most) &&
+	       !is_seen(&facts->least);
 }
 
 static bool is_uncertain(const struct facts *facts)
 {
-	return facts->most.percent - facts->most.half_percent <= 0;
+	return facts->low <= 0 || facts->most.percent < SMALL_PERCENT;
 }
 
 static bool helps_up_to(const struct facts *facts)

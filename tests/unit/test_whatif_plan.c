@@ -203,7 +203,139 @@ TEST(verdict, has_a_word_for_each_curve)
 	check_words((uint64_t[]){1000, 1002, 998, 1001, 1003}, 5, "no effect");
 	check_words((uint64_t[]){990, 960, 900, 850, 800}, 5, "makes it slower (contention)");
 	check_words((uint64_t[]){1000, 1100, 1150, 1100, 1000}, 300, "uncertain");
+	/* +-7.3 alone, but 13.5 where five are to be right together. */
+	check_words((uint64_t[]){1000, 1000, 1100, 1000, 1000}, 40, "uncertain");
+	check_words((uint64_t[]){1000, 1000, 900, 1000, 1000}, 40, "uncertain");
+	check_words((uint64_t[]){1000, 1000, 1150, 1000, 1000}, 40, "helps up to 50%");
 	check_words((uint64_t[]){0, 0, 0, 0, 0}, 0, "not measured");
+}
+
+static void add_twice(struct whatif_plan *plan, size_t speed, uint64_t progress, uint64_t scatter)
+{
+	add(plan, &(struct whatif_trial){.speed = speed}, progress + scatter, 0);
+	add(plan, &(struct whatif_trial){.speed = speed}, progress - scatter, 0);
+}
+
+/* The verdict of the only function, which is released. */
+static struct whatif_verdict verdict_of(struct whatif_plan *plan)
+{
+	struct whatif_verdict verdict = whatif_function_verdict(&plan->functions[0]);
+
+	whatif_plan_release(plan);
+	return verdict;
+}
+
+/* One that is larger, and may be anything, is not the most, and no limit. */
+TEST(verdict, is_of_gains_that_are_sure)
+{
+	struct whatif_plan plan;
+	struct whatif_verdict verdict;
+
+	whatif_plan_init(&plan, 1, 5);
+	for (size_t i = 0; i < 3; i++) {
+		add_twice(&plan, 1, 1140, 10);
+		add_twice(&plan, 2, 1300, 10);
+		add_twice(&plan, 4, 1400, i < 2 ? 800 : 0);
+	}
+	verdict = verdict_of(&plan);
+	assert_int_equal(verdict.word, WHATIF_BOTTLENECK);
+	assert_true(fabs(verdict.most.percent - 30) < 0.001);
+	assert_true(verdict.most.half_percent < 2); /* that of 95 % */
+}
+
+TEST(verdict, is_not_of_two_trials)
+{
+	struct whatif_plan plan;
+	struct whatif_verdict verdict;
+
+	whatif_plan_init(&plan, 1, 5);
+	add_twice(&plan, 4, 1400, 1);
+	verdict = whatif_function_verdict(&plan.functions[0]);
+	assert_int_equal(verdict.word, WHATIF_UNCERTAIN);
+	assert_false(verdict.most.is_known);
+	for (size_t i = 0; i < 2; i++) {
+		add_twice(&plan, 1, 1000, 5);
+		add_twice(&plan, 2, 1000, 5);
+	}
+	assert_int_equal(verdict_of(&plan).word, WHATIF_NO_EFFECT);
+}
+
+/* At 10 % an effect may be too small to be seen. */
+TEST(verdict, no_effect_needs_the_speeds_in_the_middle)
+{
+	struct whatif_plan plan;
+
+	whatif_plan_init(&plan, 1, 5);
+	for (size_t i = 0; i < 2; i++) {
+		add_twice(&plan, 0, 1000, 5);
+		add_twice(&plan, 1, 1000, 5);
+	}
+	assert_int_equal(verdict_of(&plan).word, WHATIF_UNCERTAIN);
+}
+
+/* About 0, with a deviation of 1: a sum of twelve. */
+static double next_normal(uint64_t *random)
+{
+	double sum = -6;
+
+	for (int i = 0; i < 12; i++) {
+		*random = *random * 6364136223846793005 + 1442695040888963407;
+		sum += (double)(*random >> 11) / 9007199254740992.0;
+	}
+	return sum;
+}
+
+static struct whatif_window noisy(uint64_t *random, double gain, double deviation)
+{
+	return window((uint64_t)(1000 * (1 + gain) * (1 + deviation * next_normal(random))), 0);
+}
+
+/* As a run has them: in the order of the plan, until all is certain or the time is over. */
+static enum whatif_word word_of_trials(uint64_t *random, const double gains[WHATIF_NR_SPEEDS],
+				       double deviation, size_t most)
+{
+	struct whatif_plan plan;
+	struct whatif_trial trial;
+	struct whatif_window before = noisy(random, 0, deviation);
+
+	whatif_plan_init(&plan, 1, *random);
+	for (size_t i = 0; i < most && whatif_plan_next(&plan, &trial); i++) {
+		struct whatif_window made = noisy(random, gains[trial.speed], deviation);
+		struct whatif_window after = noisy(random, 0, deviation);
+
+		whatif_plan_add(&plan, &trial, &made, &before, &after);
+		before = after;
+	}
+	return verdict_of(&plan).word;
+}
+
+/* How many of a hundred functions have each word. */
+static void count_words(const double gains[WHATIF_NR_SPEEDS], double deviation,
+			size_t nr[WHATIF_BOTTLENECK + 1])
+{
+	uint64_t random = 1;
+
+	memset(nr, 0, (WHATIF_BOTTLENECK + 1) * sizeof(*nr));
+	for (size_t i = 0; i < 100; i++)
+		nr[word_of_trials(&random, gains, deviation, 30)]++;
+	print_message("deviation %.2f: %zu uncertain, %zu no effect, %zu slower, %zu help\n",
+		      deviation, nr[WHATIF_UNCERTAIN], nr[WHATIF_NO_EFFECT], nr[WHATIF_SLOWER],
+		      nr[WHATIF_HELPS_UP_TO] + nr[WHATIF_BOTTLENECK]);
+}
+
+TEST(verdict, chance_is_rarely_an_effect)
+{
+	static const double none[WHATIF_NR_SPEEDS];
+	static const double third[] = {0.06, 0.15, 0.3, 0.3, 0.3};
+	size_t nr[WHATIF_BOTTLENECK + 1];
+
+	count_words(none, 0.02, nr);
+	assert_true(nr[WHATIF_NO_EFFECT] >= 90);
+	assert_true(nr[WHATIF_NO_EFFECT] + nr[WHATIF_UNCERTAIN] >= 95);
+	count_words(none, 0.06, nr);
+	assert_true(nr[WHATIF_NO_EFFECT] + nr[WHATIF_UNCERTAIN] >= 95);
+	count_words(third, 0.06, nr);
+	assert_true(nr[WHATIF_HELPS_UP_TO] + nr[WHATIF_BOTTLENECK] >= 95);
 }
 
 TEST(verdict, gains_have_their_interval)
