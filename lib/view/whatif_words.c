@@ -142,7 +142,7 @@ double whatif_load_percent(const struct whatif_point *point)
 
 	for (size_t i = 0; i < point->nr; i++)
 		sum += whatif_pair_load(&point->pairs[i]);
-	return point->nr ? 100 * (sum / (double)point->nr - 1) : 0;
+	return point->nr ? 100 * (sum / (double)point->nr - 1) : NAN;
 }
 
 static double most_load_percent(const struct whatif_facts *facts)

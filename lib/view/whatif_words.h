@@ -45,7 +45,9 @@ double whatif_promised_percent(const struct whatif_facts *facts, size_t function
 size_t whatif_nr_late(const struct whatif_facts *facts);
 /* Or because the number of requests inside was not steady. */
 size_t whatif_nr_drifting(const struct whatif_facts *facts);
-/* How many more requests there were at this speed by the clock without holds: mean of all trials.
+/*
+ * How many more requests there were at this speed by the clock without holds: mean of all trials.
+ * NAN without a trial, which is null in JSON.
  */
 double whatif_load_percent(const struct whatif_point *point);
 

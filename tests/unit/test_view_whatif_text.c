@@ -84,3 +84,30 @@ TEST(whatif_text, names_stay_before_intervals)
 		"\n"
 		"40 trials in 50 s, 148,220 holds: 21% of that time is taken off the clock\n");
 }
+
+/* Speeds without a trial have no result, which is not one of 0. */
+TEST(whatif_json, more_requests_are_not_known_without_a_trial)
+{
+	char name[] = "work", location[] = "";
+	struct whatif_row row = {.name = name, .location = location, .percent = 66.5};
+	struct whatif_plan plan;
+	struct whatif_facts facts = {
+		.rows = &row, .nr = 1, .progress = "time from a to b", .time_ns = 1000000};
+	struct sink sink = SINK_MEMORY;
+	struct whatif_window base = {.progress = 10, .virtual_ns = 1000, .real_ns = 1000};
+	struct whatif_window more = base;
+
+	base.flows[0] = more.flows[0] = (struct whatif_flow){.area_ns = 2000, .all_ns = 1000};
+	more.progress = 11;
+	whatif_plan_init(&plan, 1, 5);
+	whatif_plan_time_requests(&plan, 0);
+	whatif_plan_add(&plan, &(struct whatif_trial){.speed = 1}, &more, &base, &base);
+	facts.functions = plan.functions;
+	whatif_print_json(&facts, &sink);
+	assert_non_null(strstr(buf_str(&sink.pending),
+			       "\"trials\":0,\"more_requests_pct\":null},{\"faster_pct\":25,"
+			       "\"gain_pct\":null,\"ci_pct\":null,\"trials\":1,"
+			       "\"more_requests_pct\":10}"));
+	sink_release(&sink);
+	whatif_plan_release(&plan);
+}
