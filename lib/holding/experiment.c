@@ -362,10 +362,10 @@ static void sample(struct experiment *experiment, struct watched *thread,
 		if (is_in(function, stop.pc))
 			seen->state = WHATIF_HITS;
 	}
-	guard_transfer(thread, &stop.visit.syscall, false);
 	seen->stopped_ns += clock_monotonic_ns() - stop.visit.stopped_ns +
 			    (is_on_our_cpu ? overhead->beside_ns : overhead->away_ns);
 	holder_let_go(holder, &stop);
+	guard_transfer(thread, &stop.visit.syscall, false);
 }
 
 /* One that runs on each CPU; in another order each time. */
