@@ -43,13 +43,14 @@ static void init_condition(pthread_cond_t *condition)
 
 void holding_init(struct holding *holding)
 {
-	*holding = (struct holding){.is_over = false};
+	*holding = (struct holding){.host = tracee_host_new()};
 	pthread_mutex_init(&holding->lock, NULL);
 	init_condition(&holding->told);
 }
 
 void holding_release(struct holding *holding)
 {
+	tracee_host_free(holding->host);
 	pthread_mutex_destroy(&holding->lock);
 	pthread_cond_destroy(&holding->told);
 }
@@ -270,8 +271,7 @@ struct holder *holder_new(struct holding *holding, pid_t tgid, pid_t tid)
 	holder->holding = holding;
 	holder->cpu = holder->bound_cpu = -1;
 	holder->snapshot = xcalloc(1, sizeof(*holder->snapshot));
-	holder->host = tracee_host_new();
-	tracee_open(&holder->tracee, holder->host, tgid, tid);
+	tracee_open(&holder->tracee, holding->host, tgid, tid);
 	init_condition(&holder->wake);
 	return holder;
 }
@@ -287,7 +287,6 @@ void holder_free(struct holder *holder)
 	if (holder->has_begun)
 		pthread_join(holder->id, NULL);
 	tracee_close(&holder->tracee);
-	tracee_host_free(holder->host);
 	pthread_cond_destroy(&holder->wake);
 	snapshot_release(holder->snapshot);
 	free(holder->snapshot);

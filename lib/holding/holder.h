@@ -28,6 +28,7 @@ struct holding {
 	struct whatif_accounts accounts;
 	struct stop_overhead overhead;
 	_Atomic bool is_over;
+	struct tracee_host *host; /* owned: for the descriptors of all of them */
 };
 
 /* A visit, and where its thread stood. */
@@ -41,8 +42,7 @@ struct holder {
 	pthread_t id;
 	bool has_begun; /* the thread of ours: as it is first needed */
 	pthread_cond_t wake;
-	struct tracee tracee; /* used by this thread while it is busy, else by the other one */
-	struct tracee_host *host;
+	struct tracee tracee;	   /* used by this thread while it is busy, else by the other one */
 	struct snapshot *snapshot; /* likewise */
 	bool reads_filters;	   /* of system calls, at stops (tracee/visit.h) */
 	/* The rest under holding->lock. */

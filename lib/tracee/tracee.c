@@ -50,6 +50,17 @@ void tracee_host_free(struct tracee_host *host)
 	free(host);
 }
 
+/* Several threads may want the last one. */
+static bool take_room(struct tracee_host *host, size_t max)
+{
+	size_t nr = host->nr_kept;
+
+	while (nr < max)
+		if (atomic_compare_exchange_weak(&host->nr_kept, &nr, nr + 1))
+			return true;
+	return false;
+}
+
 int tracee_kept_file(struct tracee *tracee, enum tracee_file file)
 {
 	struct tracee_host *host = tracee->host;
@@ -59,11 +70,11 @@ int tracee_kept_file(struct tracee *tracee, enum tracee_file file)
 	if (file != TRACEE_SCHEDSTAT)
 		max = min_u64(MOST_KEPT, max / 2);
 
-	if (tracee->fds[file] >= 0 || host->nr_kept >= max)
+	if (tracee->fds[file] >= 0 || !take_room(host, max))
 		return tracee->fds[file];
 	tracee->fds[file] = proc_open_task_file(tracee->tgid, tracee->tid, file_names[file]);
-	if (tracee->fds[file] >= 0)
-		host->nr_kept++;
+	if (tracee->fds[file] < 0)
+		host->nr_kept--;
 	return tracee->fds[file];
 }
 

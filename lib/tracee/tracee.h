@@ -70,7 +70,10 @@ struct tracee {
 	struct snapshot *ahead;	      /* owned: that memory, at the time of a stop; NULL: of none */
 };
 
-/* Shared by all tracees: how many files are kept open, and which file systems are served. */
+/*
+ * Shared by all tracees, of any threads of ours: how many files are kept open, and which file
+ * systems are served.
+ */
 struct tracee_host *tracee_host_new(void);
 void tracee_host_free(struct tracee_host *host);
 

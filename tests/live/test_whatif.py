@@ -5,6 +5,7 @@ import csv
 import json
 import os
 import random
+import resource
 import subprocess
 import tempfile
 import time
@@ -23,8 +24,8 @@ PROGRESS = ("--progress", "finish_item")
 
 
 class Whatif(LiveCase):
-    def pipeline(self, a_us, b_us):
-        return Running([build("works_in_pipeline", "-pthread"), str(a_us), str(b_us)])
+    def pipeline(self, *arguments):
+        return Running([build("works_in_pipeline", "-pthread"), *map(str, arguments)])
 
     def whatif(self, pid, *options):
         done = profc("whatif", "--json", *PROGRESS, "-p", pid, *options)
@@ -53,6 +54,21 @@ class Whatif(LiveCase):
             self.assertEqual([at["faster_pct"] for at in row["speeds"]], [10, 25, 50, 75, 100])
             self.assertIsInstance(row["verdict"], str)
         self.assertGreater(functions["work_a"]["cpu_pct"], functions["work_b"]["cpu_pct"])
+
+    def test_many_threads_and_few_descriptors(self):
+        """Files of all threads are kept open only as far as the limit of descriptors allows."""
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        with self.pipeline(200, 100, 400) as target:
+            target.wait_ready()
+            for limit in (1024, 256):
+                with self.subTest(limit=limit):
+                    done = profc("whatif", "--json", *PROGRESS, "-p", target.pid, "-d", "8s", "-n", "1",
+                                 preexec_fn=lambda soft=limit: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard)))
+                    told = json.loads(done.stderr.splitlines()[-1])
+                    self.assertTrue(told["functions"])
+                    self.assertGreater(told["trials"], 0)
+                    self.assertFalse(told["cut_short"])
+                    self.assertReleased(target.pid)
 
     def test_csv(self):
         with self.pipeline(200, 100) as target:

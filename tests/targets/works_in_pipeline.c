@@ -3,10 +3,10 @@
  * A pipeline with a known answer: one thread works A us for each item, another B us, with a queue
  * of four between them. Items a second are 1 / max(A, B).
  *
- *	works_in_pipeline A_US B_US
+ *	works_in_pipeline A_US B_US [SLEEPERS]
  *
- * A third thread waits for timers. When standard input ends, prints how many items a second there
- * were, and how many of those waits were interrupted; ends with status 7.
+ * A third thread waits for timers, and so many more sleep. When standard input ends, prints how
+ * many items a second there were, and how many of those waits were interrupted; ends with status 7.
  */
 #include <errno.h>
 #include <poll.h>
@@ -113,6 +113,24 @@ static void *wait_often(void *argument)
 	return argument;
 }
 
+static void *sleep_on(void *argument)
+{
+	for (;;)
+		pause();
+	return argument;
+}
+
+static void start_sleepers(long nr)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, 64 << 10);
+	while (nr-- > 0)
+		pthread_create(&thread, &attributes, sleep_on, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	double begin, step;
@@ -130,6 +148,7 @@ int main(int argc, char **argv)
 	pthread_create(&threads[0], NULL, make, NULL);
 	pthread_create(&threads[1], NULL, take, NULL);
 	pthread_create(&threads[2], NULL, wait_often, NULL);
+	start_sleepers(argc > 3 ? strtol(argv[3], NULL, 10) : 0);
 	printf("ready\n");
 	fflush(stdout);
 	before = items;
