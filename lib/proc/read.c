@@ -16,11 +16,11 @@
 
 #define PATH_CAP 96 /* "/proc/PID/task/TID/NAME" with the longest of each */
 
-static bool read_to_end(int fd, struct buf *out)
+static bool read_to_end(int fd, size_t max_bytes, struct buf *out)
 {
 	const size_t chunk = 32 * 1024;
 
-	for (size_t total = 0; total < PROC_FILE_MAX_BYTES;) {
+	for (size_t total = 0; total < max_bytes;) {
 		uint8_t *at = buf_extend(out, chunk);
 		ssize_t got = read(fd, at, chunk);
 
@@ -35,14 +35,14 @@ static bool read_to_end(int fd, struct buf *out)
 	return false;
 }
 
-bool proc_read_file(const char *path, struct buf *out)
+static bool read_file(const char *path, size_t max_bytes, struct buf *out)
 {
 	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	bool was_unused = !out->bytes;
 	size_t nr_before = out->nr_bytes;
 	int error;
 
-	if (fd >= 0 && read_to_end(fd, out))
+	if (fd >= 0 && read_to_end(fd, max_bytes, out))
 		return true;
 	error = errno;
 	out->nr_bytes = nr_before;
@@ -50,6 +50,11 @@ bool proc_read_file(const char *path, struct buf *out)
 		buf_release(out);
 	errno = error;
 	return false;
+}
+
+bool proc_read_file(const char *path, struct buf *out)
+{
+	return read_file(path, PROC_FILE_MAX_BYTES, out);
 }
 
 bool proc_exists(pid_t id)
@@ -60,14 +65,19 @@ bool proc_exists(pid_t id)
 	return false;
 }
 
-bool proc_read_process_file(pid_t pid, const char *name, struct buf *out)
+bool proc_read_process_file_within(pid_t pid, const char *name, size_t max_bytes, struct buf *out)
 {
 	char path[PATH_CAP];
 
 	if (!proc_exists(pid))
 		return false;
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	return proc_read_file(path, out);
+	return read_file(path, max_bytes, out);
+}
+
+bool proc_read_process_file(pid_t pid, const char *name, struct buf *out)
+{
+	return proc_read_process_file_within(pid, name, PROC_FILE_MAX_BYTES, out);
 }
 
 bool proc_read_process_link(pid_t pid, const char *name, char *out, size_t cap)

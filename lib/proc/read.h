@@ -39,6 +39,8 @@ bool proc_exists(pid_t id);
 bool proc_read_file(const char *path, struct buf *out);
 /* As above for /proc/PID/NAME and /proc/PID/task/TID/NAME. */
 bool proc_read_process_file(pid_t pid, const char *name, struct buf *out);
+/* EFBIG: it is no shorter than that, which is not all read then. */
+bool proc_read_process_file_within(pid_t pid, const char *name, size_t max_bytes, struct buf *out);
 /* The target of /proc/PID/NAME, a link; `out` gets a C string. */
 bool proc_read_process_link(pid_t pid, const char *name, char *out, size_t cap);
 

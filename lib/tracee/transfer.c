@@ -51,19 +51,24 @@ bool transfer_is_made(pid_t pid, const struct proc_syscall *syscall)
 	       (syscall_transfers(syscall->nr, syscall->args) || reads_device(pid, syscall));
 }
 
-/* The number in a line of fdinfo, as "flags:\t0104002"; false: there is none. */
+/*
+ * The number in a line of fdinfo, as "flags:\t0104002"; false: there is none. These lines come
+ * first, and then any number of others.
+ */
 static bool fdinfo_number(pid_t pid, int fd, const char *label, int base, unsigned long *number)
 {
-	struct buf text = {0};
+	cleanup_close int info = -1;
+	char name[32], text[256];
 	const char *line;
-	char name[32];
+	ssize_t got;
 
 	snprintf(name, sizeof(name), "fdinfo/%d", fd);
-	proc_read_process_file(pid, name, &text);
-	line = strstr(buf_str(&text), label);
+	info = proc_open_task_file(pid, pid, name);
+	got = info < 0 ? -1 : read(info, text, sizeof(text) - 1);
+	text[got > 0 ? got : 0] = '\0';
+	line = strstr(text, label);
 	if (line)
 		*number = strtoul(line + strlen(label), NULL, base);
-	buf_release(&text);
 	return line;
 }
 
@@ -92,6 +97,9 @@ static bool is_of_disk(const struct mount_line *mount)
 	return false;
 }
 
+/* Of thousands of mounts; the thread may be stopped meanwhile. */
+#define MOUNTS_MAX_BYTES (1024 * 1024)
+
 static bool is_mounted_from_disk(pid_t pid, uint64_t id)
 {
 	struct buf text = {0};
@@ -99,7 +107,7 @@ static bool is_mounted_from_disk(pid_t pid, uint64_t id)
 	struct mount_line mount;
 	bool is_there = false;
 
-	proc_read_process_file(pid, "mountinfo", &text);
+	proc_read_process_file_within(pid, "mountinfo", MOUNTS_MAX_BYTES, &text);
 	mounts = mounts_over(buf_str(&text), text.nr_bytes);
 	while (!is_there && mounts_next(&mounts, &mount))
 		is_there = mount.id == id && is_of_disk(&mount);
@@ -107,19 +115,38 @@ static bool is_mounted_from_disk(pid_t pid, uint64_t id)
 	return is_there;
 }
 
-/* The file system is asked only once it is known to answer. */
+/* The mount that the file of a descriptor is in; false: it has none. */
+static bool mount_of(pid_t pid, int fd, unsigned long *mount)
+{
+	return fdinfo_number(pid, fd, "mnt_id:", 10, mount);
+}
+
+/*
+ * A server (FUSE) may keep us waiting for ever. So no file system is asked before it is known:
+ * O_PATH asks none, and what we have open then cannot be exchanged any more, as the descriptor can.
+ */
+static bool is_regular_on(pid_t pid, int fd, unsigned long mount)
+{
+	cleanup_close int own = -1;
+	unsigned long own_mount;
+	struct stat file;
+	char path[48];
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
+	own = open(path, O_PATH | O_CLOEXEC);
+	return own >= 0 && mount_of(getpid(), own, &own_mount) && own_mount == mount &&
+	       fstat(own, &file) == 0 && S_ISREG(file.st_mode);
+}
+
+/* The name comes first: the kernel composes all of fdinfo, megabytes for epoll and inotify. */
 bool transfer_is_of_file(pid_t pid, const struct proc_syscall *syscall)
 {
 	int fd = (int)syscall->args[0];
 	unsigned long mount;
-	struct stat file;
-	char path[48];
 
-	if (syscall->kind != PROC_SYSCALL_INSIDE || !syscall_obeys_flag(syscall->nr) ||
-	    !fdinfo_number(pid, fd, "mnt_id:", 10, &mount) || !is_mounted_from_disk(pid, mount))
-		return false;
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
-	return stat(path, &file) == 0 && S_ISREG(file.st_mode);
+	return syscall->kind == PROC_SYSCALL_INSIDE && syscall_obeys_flag(syscall->nr) &&
+	       is_of(pid, syscall, "/") && mount_of(pid, fd, &mount) &&
+	       is_mounted_from_disk(pid, mount) && is_regular_on(pid, fd, mount);
 }
 
 bool transfer_is_begun(pid_t pid, const struct proc_syscall *syscall)

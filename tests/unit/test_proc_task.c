@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <unistd.h>
+
 #include "base/buf.h"
 #include "proc/read.h"
 #include "proc/task.h"
@@ -208,6 +211,18 @@ TEST(proc_status, reads_ids_and_signal_sets)
 }
 
 /* /proc/self/mem is opened, but its first page cannot be read: as of a process that has ended. */
+TEST(proc_read, no_more_than_was_asked_for)
+{
+	struct buf text = {0};
+
+	errno = 0;
+	assert_false(proc_read_process_file_within(getpid(), "maps", 100, &text));
+	assert_int_equal(errno, EFBIG);
+	assert_null(text.bytes);
+	assert_true(proc_read_process_file_within(getpid(), "comm", 100, &text));
+	buf_release(&text);
+}
+
 TEST(proc_read, leaves_the_buffer_as_it_was_where_it_fails)
 {
 	struct buf unused = {0}, used = {0};

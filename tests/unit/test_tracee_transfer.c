@@ -4,6 +4,8 @@
 #include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -122,4 +124,36 @@ TEST(tracee_transfer, of_a_file_is_not_cut)
 	close(device);
 	unlink(path);
 	rmdir(directory);
+}
+
+/* Its fdinfo has a line for each that is awaited. */
+TEST(tracee_transfer, of_a_descriptor_with_much_to_tell)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	int epoll = epoll_create1(EPOLL_CLOEXEC), events[500];
+
+	assert_true(epoll >= 0);
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+		events[i] = eventfd(0, EFD_CLOEXEC);
+		assert_int_equal(epoll_ctl(epoll, EPOLL_CTL_ADD, events[i], &event), 0);
+	}
+	assert_false(is_of_file(SYS_read, epoll));
+	assert_false(never_waits(SYS_read, epoll));
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
+		close(events[i]);
+	close(epoll);
+}
+
+TEST(tracee_transfer, of_another_file_that_takes_its_place)
+{
+	int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), ends[2];
+
+	assert_true(file >= 0);
+	assert_int_equal(is_of_file(SYS_read, file), is_of_known(file));
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	assert_int_equal(dup2(ends[0], file), file);
+	assert_false(is_of_file(SYS_read, file));
+	close(file);
+	close(ends[0]);
+	close(ends[1]);
 }
