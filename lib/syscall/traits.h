@@ -37,7 +37,7 @@ bool syscall_reads(int64_t nr);
 /*
  * Is its first argument a descriptor whose O_NONBLOCK it obeys? With that, of a socket or a pipe,
  * it looks for signals nowhere, as it does so only where it would wait. sendfile(2) and splice(2)
- * look for them before they ask.
+ * look for them before they ask. pread(2) and pwrite(2) fail there.
  */
 bool syscall_obeys_flag(int64_t nr);
 /*

@@ -132,13 +132,15 @@ class WhatifRuns(LiveCase):
             self.skipTest(f"nothing is known of transfers on {kind}")
         with open(given, "wb") as out:
             out.write(os.urandom(30 << 20))
-        done = profc("whatif", "--json", "-d", "9s", "-n", "1", "--",
-                     build("copies_file", "-O1", "-g"), given, made)
-        told = json.loads(done.stderr.splitlines()[-1])
-        self.assertEqual(told["functions"][0]["function"], "add_up")
-        self.assertFalse(told["cut_short"])  # as a run with another status would have it
-        self.assertGreater(told["trials"], 3)
-        self.assertLess(told["not_held_pct"], 5)
+        for words in ([], ["at"]):
+            with self.subTest(words=words):
+                done = profc("whatif", "--json", "-d", "9s", "-n", "1", "--",
+                             build("copies_file", "-O1", "-g"), given, made, *words)
+                told = json.loads(done.stderr.splitlines()[-1])
+                self.assertEqual(told["functions"][0]["function"], "add_up")
+                self.assertFalse(told["cut_short"])  # as a run with another status would have it
+                self.assertGreater(told["trials"], 3)
+                self.assertLess(told["not_held_pct"], 5)
 
     def test_a_pipe_is_not_read(self):
         done = subprocess.run(

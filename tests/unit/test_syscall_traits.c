@@ -66,6 +66,8 @@ TEST(traits, waits_and_transfers)
 	assert_true(syscall_transfers(SYS_sendto, long_one));
 	assert_true(syscall_transfers(SYS_getrandom, long_one));
 	assert_true(syscall_transfers(SYS_writev, short_one)); /* of how much is not known */
+	assert_true(syscall_transfers(SYS_preadv2, short_one));
+	assert_true(syscall_waits(SYS_pwritev2)); /* where the file has no places */
 	assert_false(syscall_transfers(SYS_write, short_one));
 	assert_false(syscall_transfers(SYS_futex, long_one));
 	assert_int_equal(syscall_written_bytes(SYS_write, short_one), 100);

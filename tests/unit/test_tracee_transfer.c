@@ -95,6 +95,8 @@ static bool is_of_known(int fd)
 
 TEST(tracee_transfer, of_a_file_is_not_cut)
 {
+	static const int64_t at_places[] = {SYS_pread64,  SYS_preadv,  SYS_preadv2,
+					    SYS_pwrite64, SYS_pwritev, SYS_pwritev2};
 	char directory[] = "/tmp/profc-test-XXXXXX", path[64];
 	int file, pipe_with_name, process = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	int device = open("/dev/zero", O_RDONLY | O_CLOEXEC), ends[2];
@@ -106,6 +108,8 @@ TEST(tracee_transfer, of_a_file_is_not_cut)
 	unlink(path);
 	assert_int_equal(is_of_file(SYS_read, file), is_of_known(file));
 	assert_int_equal(is_of_file(SYS_write, file), is_of_known(file));
+	for (size_t i = 0; i < ARRAY_SIZE(at_places); i++)
+		assert_int_equal(is_of_file(at_places[i], file), is_of_known(file));
 	assert_false(is_of_file(SYS_sendfile, file)); /* where to is not asked */
 	close(file);
 	assert_false(is_of_file(SYS_read, file));
