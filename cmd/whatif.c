@@ -361,7 +361,7 @@ static int prepare(struct whatif *whatif, bool has_command, struct err *err)
 	struct record_options *record = &whatif->args->record;
 	int status = check(whatif->args, has_command, err);
 
-	/* Those would be counted, but not held. */
+	/* Children would be counted, but not held. */
 	record->no_children = true;
 	if (status == 0 && !has_command)
 		status = record_options_attached(record, &whatif->attached, err);

@@ -80,7 +80,7 @@ static void take_back(int fd, int kept)
 	close(kept);
 }
 
-/* The same input as the first one has had; what it writes was written by that one. */
+/* It has the same input as the first one; what it writes was written by that one. */
 static int start_run(const struct whatif *whatif, struct launch *launch, struct err *err)
 {
 	cleanup_close int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);

@@ -28,7 +28,7 @@
 #define WINDOW_NS      (400 * NS_PER_MS)
 #define WINDOW_MOST_NS (2 * NS_PER_SEC)
 #define WINDOW_STEPS   20
-/* Of requests, a queue of which takes a while to be typical; and at first, to see it empty. */
+/* For requests, a queue of which takes a while to be typical; and at first, to see it empty. */
 #define WINDOW_REQUESTS	     200
 #define WINDOW_STAYS	     10 /* so many times as long as a request is inside */
 #define WINDOW_STAYS_MOST_NS (10 * NS_PER_SEC)

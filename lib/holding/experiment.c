@@ -676,7 +676,7 @@ static bool run_window(struct experiment *experiment, const struct job *job)
 	goes_on = goes_on && look_at_flow(experiment, &wanted, now_ns + job->ns - half_ns, flows);
 	goes_on = goes_on && look_at_flow(experiment, &wanted, now_ns + job->ns, flows + 1);
 	take_difference(experiment, &begun, job->window);
-	/* What a process has written is not known any more once it has ended. */
+	/* The bytes that a process has written are not known any more once it has ended. */
 	goes_on = goes_on && list_threads(experiment);
 	if (goes_on)
 		memcpy(job->window->flows, flows, sizeof(flows));
@@ -842,7 +842,7 @@ struct experiment *experiment_new(const struct experiment_options *options, stru
 
 int experiment_aim(struct experiment *experiment, pid_t pid, struct err *err)
 {
-	/* Of the former one it stays known how it has ended, until there is another. */
+	/* It stays known how the former one has ended, until there is another. */
 	if (pid)
 		experiment->counts.is_reaped = experiment->is_stuck = false;
 	while (experiment->nr)

@@ -29,7 +29,7 @@ void whatif_flow_add(struct whatif_flow *flow, int64_t inside, int64_t clock_ns)
 struct whatif_flow whatif_flow_join(const struct whatif_flow *first,
 				    const struct whatif_flow *second);
 
-/* Of all requests together; `none` is the number that stands for none. */
+/* For all requests together; `none` is the number that stands for none. */
 double whatif_flow_stay_ns(const struct whatif_flow *flow, int64_t none);
 /* Do more and more stay inside, or fewer? Then there is no mean time. `nr_ended`: requests. */
 bool whatif_flow_drifts(const struct whatif_flow *first, const struct whatif_flow *second,
