@@ -27,6 +27,7 @@ struct filter {
 struct call_filters {
 	struct filter filters[FILTERS_MAX];
 	size_t nr;
+	bool has_more; /* than are read here: they may say anything */
 };
 
 /* --- running one --- */
@@ -205,27 +206,34 @@ static long read_filter(pid_t tid, size_t number, struct sock_filter *program)
 	return nr < 0 && errno == ENOENT ? 0 : nr;
 }
 
+/* Returns 1, or 0 after the last filter; negative on failure. */
+static int add_filter(struct call_filters *filters, pid_t tid)
+{
+	struct filter *filter = &filters->filters[filters->nr];
+	long nr = read_filter(tid, filters->nr, NULL);
+
+	if (nr <= 0 || nr > BPF_MAXINSNS)
+		return nr == 0 ? 0 : -1;
+	filter->program = xcalloc((size_t)nr, sizeof(*filter->program));
+	filter->nr = (size_t)nr;
+	filters->nr++;
+	return read_filter(tid, filters->nr - 1, filter->program) == nr ? 1 : -1;
+}
+
 struct call_filters *call_filters_read(pid_t tid)
 {
 	struct call_filters *filters = xcalloc(1, sizeof(*filters));
-	struct filter *filter;
-	long nr = 0;
+	int got = 1, error;
 
-	while (filters->nr < FILTERS_MAX) {
-		nr = read_filter(tid, filters->nr, NULL);
-		if (nr <= 0 || nr > BPF_MAXINSNS)
-			break;
-		filter = &filters->filters[filters->nr++];
-		filter->program = xcalloc((size_t)nr, sizeof(*filter->program));
-		filter->nr = (size_t)nr;
-		if (read_filter(tid, filters->nr - 1, filter->program) != nr) {
-			nr = -1;
-			break;
-		}
-	}
-	if (nr == 0)
+	while (got > 0 && filters->nr < FILTERS_MAX)
+		got = add_filter(filters, tid);
+	if (got > 0)
+		filters->has_more = read_filter(tid, filters->nr, NULL) != 0;
+	if (got >= 0)
 		return filters;
+	error = errno;
 	call_filters_free(filters);
+	errno = error;
 	return NULL;
 }
 
@@ -244,5 +252,5 @@ bool call_filters_allow(const struct call_filters *filters, const struct seccomp
 		if (call_filter_run(filter->program, filter->nr, call) != SECCOMP_RET_ALLOW)
 			return false;
 	}
-	return true;
+	return !filters->has_more;
 }

@@ -25,15 +25,15 @@ bool call_filters_are_shown(void);
 
 /*
  * The filters of a thread that the calling thread traces and has stopped; the caller frees them.
- * NULL: the kernel does not show them. A stopped thread can get more only by another thread's
- * SECCOMP_FILTER_FLAG_TSYNC.
+ * NULL: the kernel does not show them, or the thread has died (errno is ESRCH). A stopped thread
+ * can get more only by another thread's SECCOMP_FILTER_FLAG_TSYNC.
  */
 struct call_filters *call_filters_read(pid_t tid);
 void call_filters_free(struct call_filters *filters);
 
 /*
- * Do all filters allow the call? Logging it counts as a refusal, and so does an instruction that is
- * not known.
+ * Do all filters allow the call? Logging it counts as a refusal, and so do an instruction that is
+ * not known, and more filters than are read, which programs do not have.
  */
 bool call_filters_allow(const struct call_filters *filters, const struct seccomp_data *call);
 

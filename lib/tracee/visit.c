@@ -102,6 +102,8 @@ static void read_filters(struct visit *visit)
 	if (!proc_read_status(visit->stopped_tid, &status) || !status.nr_filters)
 		return;
 	filters = call_filters_read(visit->stopped_tid);
+	if (!filters && errno == ESRCH)
+		return;
 	visit->nr_filters = status.nr_filters;
 	if (!filters)
 		visit->filters = VISIT_FILTERS_HIDDEN;

@@ -4,8 +4,10 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -188,4 +190,58 @@ TEST(call_filters, refuses_what_cannot_be_computed)
 	assert_int_equal(SAYS(keeps_beyond), SECCOMP_RET_KILL_PROCESS);
 	assert_int_equal(SAYS(allows), SECCOMP_RET_ALLOW);
 #undef SAYS
+}
+
+/* In a child, which the caller traces: stops with so many filters that allow all. */
+static void stop_with_filters(unsigned int nr)
+{
+	struct sock_filter allows[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+	struct sock_fprog program = {.len = 1, .filter = allows};
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	for (unsigned int i = 0; i < nr; i++) {
+		if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+			_exit(NOT_INSTALLED);
+	}
+	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+	raise(SIGSTOP);
+	_exit(0);
+}
+
+/* Of so many filters that all allow it. */
+static bool are_allowed(unsigned int nr)
+{
+	const struct seccomp_data call = {.nr = SYS_getppid, .arch = ARCHITECTURE};
+	struct call_filters *filters;
+	bool are_allowed;
+	pid_t child = fork();
+	int status;
+
+	if (child == 0)
+		stop_with_filters(nr);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSTOPPED(status));
+	filters = call_filters_read(child);
+	assert_non_null(filters);
+	are_allowed = call_filters_allow(filters, &call);
+	call_filters_free(filters);
+	kill(child, SIGKILL);
+	waitpid(child, &status, 0);
+	return are_allowed;
+}
+
+TEST(call_filters, more_than_are_read_allow_nothing)
+{
+	if (!call_filters_are_shown())
+		skip();
+	assert_true(are_allowed(1));
+	assert_true(are_allowed(64));
+	assert_false(are_allowed(65));
+}
+
+TEST(call_filters, of_who_is_not_traced_there_are_none)
+{
+	errno = 0;
+	assert_null(call_filters_read(getppid()));
+	assert_int_equal(errno, ESRCH);
 }
