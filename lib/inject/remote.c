@@ -757,6 +757,7 @@ struct attempts {
 	 * to which signals of the process go. */
 	bool takes_waits;
 	bool is_endangered; /* by filters: no thread will do */
+	bool may_call_else; /* what probes need they would allow */
 	unsigned int nr, nr_stopped, nr_filtered, nr_spared, nr_waits;
 };
 
@@ -830,6 +831,7 @@ static bool try_thread(void *context, pid_t tid)
 	attempts->nr_filtered += is_filtered;
 	attempts->nr += !is_filtered;
 	attempts->is_endangered = filters_endanger(remote);
+	attempts->may_call_else = attempts->is_endangered && allows_all(remote);
 	if (attempts->is_endangered)
 		return false;
 	return !remote->has_executed && ++attempts->nr_stopped < TRIES_MAX;
@@ -938,6 +940,11 @@ static int find_thread(struct remote **remote, const struct probe_access *access
 			"a thread of process %d does not stop: it waits in the kernel, or for a "
 			"CPU that others have",
 			(int)pid);
+	if (attempts.may_call_else)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "a filter of system calls (seccomp) kills process %d for "
+			       "restart_syscall, which stops may cause",
+			       (int)pid);
 	if (all_are_filtered(&attempts))
 		return err_set(err, ERR_UNSUPPORTED,
 			       "all threads of process %d have a filter of system calls (seccomp), "

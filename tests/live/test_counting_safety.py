@@ -497,6 +497,31 @@ class FiltersBefore(LiveCase):
         self.assertEqual(target.process.returncode, 0)
         self.assertGreater(said["naps"], 20)
 
+    def count_waits(self, mode):
+        """Under a filter that kills for that call alone."""
+        if not procfs.reads_filters():
+            self.skipTest("the kernel does not show us filters")
+        with Running([build("seccomp_crowd"), "6000", mode]) as target:
+            target.wait_ready()
+            recordings = [
+                attach(
+                    self.directory, target.pid, "-d", "200ms", "--no-cpu",
+                    "--count", "^in_poll$", status=None,
+                )
+                for _ in range(3)
+            ]  # fmt: skip
+            (said,) = target.finish()
+        self.assertEqual(target.process.returncode, 0)
+        self.assertEqual(said["failed"], 0, said)
+        self.assertGreater(said["waits"], 100, said)
+        return recordings
+
+    def test_of_more_threads_it_is_said_which_call_would_kill(self):
+        for recording in self.count_waits("working"):
+            self.assertNotEqual(recording.status, 0)
+            self.assertIn("kills process", recording.stderr)
+            self.assertIn("restart_syscall", recording.stderr)
+
     def test_threads_that_will_not_do_go_on_with_their_own_registers(self):
         for _ in range(3):
             recording = self.count("small")

@@ -6,7 +6,7 @@
  * left as it is. MODE "watched": the children are waited for by their pidfds. "signals": instead of
  * them, one child sends a signal each millisecond that nobody cares for; "busy": and the main
  * thread runs all the time; "working": another one. "allowed": likewise, under a filter that kills
- * for another call. Prints
+ * for another call. "alone": the main thread makes such waits, and there is no other. Prints
  * {"waits", "children", "failed", "early"}: waits that failed, and those that ended too early.
  */
 #include <errno.h>
@@ -140,6 +140,16 @@ static void run_for(uint64_t length_ms)
 		;
 }
 
+static void wait_for(bool (*const *waits_in)(void), uint64_t length_ms)
+{
+	uint64_t end_ns = monotonic_ns() + length_ms * MS;
+
+	while (monotonic_ns() < end_ns) {
+		atomic_fetch_add(&failed, !waits_in[atomic_load(&waits) % 3]());
+		atomic_fetch_add(&waits, 1);
+	}
+}
+
 static void *run_on(void *length_ms)
 {
 	run_for(*(uint64_t *)length_ms);
@@ -160,6 +170,7 @@ int main(int argc, char **argv)
 	bool allowed = argc > 2 && strcmp(argv[2], "allowed") == 0;
 	bool busy = allowed || (argc > 2 && strcmp(argv[2], "busy") == 0);
 	bool working = argc > 2 && strcmp(argv[2], "working") == 0;
+	bool alone = argc > 2 && strcmp(argv[2], "alone") == 0;
 	bool signals = busy || working || (argc > 2 && strcmp(argv[2], "signals") == 0);
 	uint64_t length_ms = number_argument(argc, argv, 1, 2000);
 	uint64_t nr_waiting = number_argument(argc, argv, 3, 6);
@@ -170,15 +181,17 @@ int main(int argc, char **argv)
 	say_ready();
 	if (install_filter(allowed))
 		return 2;
-	for (size_t i = 0; i < nr_waiting && i < THREADS_MAX; i++)
+	for (size_t i = 0; !alone && i < nr_waiting && i < THREADS_MAX; i++)
 		nr += pthread_create(&threads[nr], NULL, wait_on, &waits_in[i % 3]) == 0;
-	for (size_t i = 0; !signals && i < 2; i++)
+	for (size_t i = 0; !alone && !signals && i < 2; i++)
 		nr += pthread_create(&threads[nr], NULL, fork_on, &watched) == 0;
 	if (working)
 		nr += pthread_create(&threads[nr], NULL, run_on, &length_ms) == 0;
 	/* Not before: where threads are made all signals are blocked, and so not dropped. */
 	sender = signals ? send_signals() : 0;
-	if (busy)
+	if (alone)
+		wait_for(waits_in, length_ms);
+	else if (busy)
 		run_for(length_ms);
 	else
 		poll(NULL, 0, (int)length_ms);
