@@ -73,11 +73,22 @@ static bool is_addressee(struct sampled_thread *thread)
 	return thread->habits.has_children;
 }
 
+static bool are_unread(const struct stop_guard *guard)
+{
+	return guard->nr_known < guard->nr_filters;
+}
+
 bool guard_wants_filters(struct sampled_thread *thread)
 {
-	const struct stop_guard *guard = &thread->process->guard;
+	return are_unread(&thread->process->guard) && !is_addressee(thread);
+}
 
-	return guard->nr_known < guard->nr_filters && !is_addressee(thread);
+bool guard_begins_visit(struct sampled_thread *thread)
+{
+	struct stop_guard *guard = &thread->process->guard;
+
+	guard->reads_anyway = false;
+	return are_unread(guard);
 }
 
 static uint32_t nr_filters_of(pid_t tid)
@@ -85,6 +96,36 @@ static uint32_t nr_filters_of(pid_t tid)
 	struct proc_status status;
 
 	return proc_read_status(tid, &status) ? status.nr_filters : 0;
+}
+
+/*
+ * Where signals may go to any thread, no other stop will ever show the filters, which mostly are
+ * harmless: after this time one thread is stopped all the same.
+ */
+#define UNREAD_NS NS_PER_SEC
+
+static bool all_are_addressees(const struct sampled_process *process)
+{
+	const struct roster_thread *thread = process->roster->threads;
+
+	while (thread && is_addressee(thread->owner))
+		thread = thread->next;
+	return !thread;
+}
+
+static void ask_for_filters(struct sampler *sampler, struct sampled_process *process,
+			    uint64_t now_ns)
+{
+	struct stop_guard *guard = &process->guard;
+
+	if (!guard->unread_from_ns)
+		guard->unread_from_ns = now_ns;
+	if (all_are_addressees(process)) {
+		guard->reads_anyway = now_ns - guard->unread_from_ns >= UNREAD_NS;
+		return;
+	}
+	for (struct roster_thread *thread = process->roster->threads; thread; thread = thread->next)
+		due_at_once(sampler, thread->owner, now_ns);
 }
 
 static void count_filters(struct sampler *sampler, struct sampled_process *process, uint64_t now_ns)
@@ -100,10 +141,10 @@ static void count_filters(struct sampler *sampler, struct sampled_process *proce
 		if (nr > guard->nr_filters)
 			guard->nr_filters = nr;
 	}
-	if (guard->nr_known >= guard->nr_filters)
-		return;
-	for (thread = process->roster->threads; thread; thread = thread->next)
-		due_at_once(sampler, thread->owner, now_ns);
+	if (are_unread(guard))
+		ask_for_filters(sampler, process, now_ns);
+	else
+		guard->unread_from_ns = 0;
 }
 
 /* May a thread wait in such a call, now or soon? */
@@ -134,7 +175,7 @@ bool guard_addressee(struct sampler *sampler, struct sampled_thread *thread, uin
 		return false;
 	if (now_ns >= guard->filters_again_ns)
 		count_filters(sampler, process, now_ns);
-	if (!guard->forbids_restart && guard->nr_known >= guard->nr_filters)
+	if (!guard->forbids_restart && (guard->reads_anyway || !are_unread(guard)))
 		return false;
 	return is_addressee(thread) && (guard->forbids_restart || others_may_be_continued(thread));
 }

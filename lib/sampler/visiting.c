@@ -434,7 +434,7 @@ void visit_thread(struct visitor *visitor, struct sampled_thread *thread, bool i
 						.ran_until_then = ran_until_reading(thread),
 						.is_displaced = is_on_our_cpu && !is_asleep,
 						.are_read_after = visitor->spin_ns && !is_asleep};
-	visitor->reads_filters = guard_wants_filters(thread);
+	visitor->reads_filters = guard_begins_visit(thread);
 	visitor->needs_alarm = pool_needs_alarm(sampler, thread);
 	visitor->leads_until_ns = sampler->schedule.next_ns;
 	advances_before_visit(&sampler->advances, thread);

@@ -32,7 +32,7 @@ struct visitor {
 	bool has_alarm;		 /* if there is one */
 	int schedstat_fd;	 /* its own */
 	uint64_t spin_ns;	 /* it spins for a stop this long */
-	bool reads_filters;	 /* at its stop: see guard_wants_filters() */
+	bool reads_filters;	 /* at its stop: see guard_begins_visit() */
 	bool is_idle, has_deadline, was_refused; /* was_refused: a deadline, by the kernel */
 	bool needs_alarm;			 /* see pool_needs_alarm() */
 	bool is_bound;				 /* to one CPU: only while it leads */

@@ -189,11 +189,19 @@ unsigned int call_filter_run(const struct sock_filter *program, size_t nr,
 
 /* --- those of a thread --- */
 
+/* A kernel shows filters if it can save processes, and then it shows children, too. */
+static bool shows_children(void)
+{
+	cleanup_close int fd = proc_open_task_file(getpid(), getpid(), "children");
+
+	return fd >= 0;
+}
+
 bool call_filters_are_shown(void)
 {
 	struct proc_status status;
 
-	return proc_read_status(getpid(), &status) && !status.seccomp &&
+	return shows_children() && proc_read_status(getpid(), &status) && !status.seccomp &&
 	       status.effective_capabilities >> CAP_SYS_ADMIN & 1;
 }
 

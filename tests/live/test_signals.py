@@ -423,6 +423,12 @@ class Seccomp(LiveCase):
         recording = record(self.directory, [build("seccomp_crowd"), "2000", "allowed"], *FAST)
         self.assertGreater(recording.function("run_for")["total_pct"], 80)
 
+    def test_so_are_threads_that_all_may_get_signals_once_a_filter_is_read(self):
+        """Which is after a second, at the stop of one of them."""
+        self.need_filters()
+        recording = record(self.directory, [build("seccomp_crowd"), "4000", "parents"], *FAST)
+        self.assertGreater(recording.function("run_for")["total_pct"], 50)
+
     def test_answers_of_others_stay(self):
         """SECCOMP_RET_TRACE, which is not meant for us, and SECCOMP_RET_USER_NOTIF."""
         recording = record(self.directory, [build("seccomp_answers"), "1500"], *FAST)

@@ -6,8 +6,9 @@
  * left as it is. MODE "watched": the children are waited for by their pidfds. "signals": instead of
  * them, one child sends a signal each millisecond that nobody cares for; "busy": and the main
  * thread runs all the time; "working": another one. "allowed": likewise, under a filter that kills
- * for another call. "alone": the main thread makes such waits, and there is no other. Prints
- * {"waits", "children", "failed", "early"}: waits that failed, and those that ended too early.
+ * for another call. "alone": the main thread makes such waits, and there is no other. "parents": as
+ * with "allowed", but there are no signals, and each thread that waits has a child that lives.
+ * Prints {"waits", "children", "failed", "early"}: waits that failed, and those that ended too early.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -32,7 +33,7 @@
 #define THREADS_MAX 200
 
 static atomic_ulong waits, children, failed, early;
-static atomic_bool ends;
+static atomic_bool ends, have_children;
 
 static int install_filter(bool allowed)
 {
@@ -79,11 +80,22 @@ static bool in_epoll(int epoll)
 	return epoll_pwait(epoll, &event, 1, WAIT_MS, &none) == 0;
 }
 
+static void have_child(void)
+{
+	if (fork() == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* as the thread ends */
+		pause();
+		_exit(0);
+	}
+}
+
 static void *wait_on(void *argument)
 {
 	bool (*wait)(void) = *(bool (**)(void))argument;
 	int epoll = epoll_create1(0);
 
+	if (atomic_load(&have_children))
+		have_child();
 	for (unsigned nr = 1; !atomic_load(&ends); nr++) {
 		uint64_t begun_ns = monotonic_ns();
 		bool good = nr % 7 ? wait() : in_epoll(epoll);
@@ -167,7 +179,8 @@ int main(int argc, char **argv)
 {
 	static bool (*waits_in[])(void) = {in_nanosleep, in_poll, in_futex};
 	bool watched = argc > 2 && strcmp(argv[2], "watched") == 0;
-	bool allowed = argc > 2 && strcmp(argv[2], "allowed") == 0;
+	bool parents = argc > 2 && strcmp(argv[2], "parents") == 0;
+	bool allowed = parents || (argc > 2 && strcmp(argv[2], "allowed") == 0);
 	bool busy = allowed || (argc > 2 && strcmp(argv[2], "busy") == 0);
 	bool working = argc > 2 && strcmp(argv[2], "working") == 0;
 	bool alone = argc > 2 && strcmp(argv[2], "alone") == 0;
@@ -178,6 +191,7 @@ int main(int argc, char **argv)
 	size_t nr = 0;
 	pid_t sender;
 
+	atomic_store(&have_children, parents);
 	say_ready();
 	if (install_filter(allowed))
 		return 2;
@@ -188,7 +202,7 @@ int main(int argc, char **argv)
 	if (working)
 		nr += pthread_create(&threads[nr], NULL, run_on, &length_ms) == 0;
 	/* Not before: where threads are made all signals are blocked, and so not dropped. */
-	sender = signals ? send_signals() : 0;
+	sender = signals && !parents ? send_signals() : 0;
 	if (alone)
 		wait_for(waits_in, length_ms);
 	else if (busy)
