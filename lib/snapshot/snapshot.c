@@ -232,21 +232,33 @@ void snapshot_append(struct snapshot *snapshot, const struct snapshot *from, uns
 	snapshot->nr_bytes += nr_bytes;
 }
 
-void snapshot_take_regions(struct snapshot *snapshot, struct snapshot *from)
+/* Larger room stays where it is: each thread has a snapshot to take from, and few have deep stacks.
+ */
+#define EXCHANGED_BYTES_MAX (256 * 1024)
+
+static void exchange_bytes(struct snapshot *snapshot, struct snapshot *from)
 {
 	uint8_t *room = snapshot->bytes;
 	size_t cap_room = snapshot->cap_bytes;
 
+	snapshot->bytes = from->bytes;
+	snapshot->cap_bytes = from->cap_bytes;
+	from->bytes = room;
+	from->cap_bytes = cap_room;
+}
+
+void snapshot_take_regions(struct snapshot *snapshot, struct snapshot *from)
+{
 	assert(!snapshot->nr_regions);
 	memcpy(snapshot->regions, from->regions, from->nr_regions * sizeof(*from->regions));
 	snapshot->nr_regions = from->nr_regions;
 	snapshot->nr_late = from->nr_late;
 	snapshot->first_late = from->first_late;
 	snapshot->nr_bytes = from->nr_bytes;
-	snapshot->bytes = from->bytes;
-	snapshot->cap_bytes = from->cap_bytes;
-	from->bytes = room;
-	from->cap_bytes = cap_room;
+	if (snapshot->cap_bytes > EXCHANGED_BYTES_MAX && snapshot->cap_bytes > from->nr_bytes)
+		memcpy(snapshot->bytes, from->bytes, from->nr_bytes);
+	else
+		exchange_bytes(snapshot, from);
 	snapshot_drop_regions(from);
 }
 

@@ -169,6 +169,25 @@ TEST(snapshot, appends_regions_of_another)
 	snapshot_release(&to);
 }
 
+TEST(snapshot, large_room_stays_where_it_is)
+{
+	struct snapshot from = {0}, to = {0};
+	const size_t nr_large = 1 << 20;
+	uint8_t out[8];
+
+	memset(snapshot_add_region(&to, 0x100000, nr_large), 1, nr_large);
+	snapshot_drop_regions(&to);
+	add(&from, 0x2000, "abcdefgh");
+	snapshot_take_regions(&to, &from);
+	assert_true(snapshot_read(&to, 0x2000, out, 8));
+	assert_memory_equal(out, "abcdefgh", 8);
+	assert_true(to.cap_bytes >= nr_large);
+	assert_true(from.cap_bytes < nr_large);
+	assert_int_equal(from.nr_regions, 0);
+	snapshot_release(&from);
+	snapshot_release(&to);
+}
+
 /* All but the first region stay as they are; the room of both is exchanged. */
 TEST(snapshot, regions_are_taken_over)
 {
