@@ -377,14 +377,14 @@ static bool count_semaphores(const struct patched *patched, struct target_memory
 	return true;
 }
 
-/* Gives the process a page of its own there, unless the last call did. It was read just now. */
+/* Gives the process, which runs, a page of its own there, unless the last call did. */
 static bool touch(struct target_memory *memory, uint64_t address, const uint8_t *byte,
 		  uint64_t *touched)
 {
 	if (page_start(address) == *touched)
 		return true;
 	*touched = page_start(address);
-	return target_memory_put_read(memory, address, byte, 1);
+	return target_memory_put_soon(memory, address, byte, 1);
 }
 
 static bool touch_patch(struct target_memory *memory, const struct patch_window *patch,

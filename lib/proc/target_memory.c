@@ -27,6 +27,7 @@ struct target_memory {
 	struct backings *backings;
 	struct backings own_backings;
 	struct proc_range written; /* the last mapping that was written to */
+	bool written_is_served;
 };
 
 struct target_memory *target_memory_open(pid_t tid, struct backings *backings)
@@ -331,15 +332,19 @@ static bool is_private(struct target_memory *memory, uint64_t address)
 
 	if (range->start <= address && address < range->end)
 		return true;
-	if (!is_served_at(memory, address, range) || !range->shared)
+	memory->written_is_served = is_served_at(memory, address, range);
+	if (!memory->written_is_served || !range->shared)
 		return true;
 	*range = (struct proc_range){.start = 0};
 	return false;
 }
 
+/* Of which pages must it be asked whether they are there? */
+enum asked { ASKED_ALL, ASKED_SERVED, ASKED_NONE };
+
 /* To copy a page of a private mapping the kernel needs that page alone. */
 static bool make_ready(struct target_memory *memory, uint64_t address, size_t nr_bytes,
-		       bool is_read)
+		       enum asked asked)
 {
 	uint8_t byte;
 
@@ -347,7 +352,9 @@ static bool make_ready(struct target_memory *memory, uint64_t address, size_t nr
 	     at = (at / page_bytes() + 1) * page_bytes()) {
 		if (!is_private(memory, at))
 			return false;
-		if (!is_read && !target_memory_is_ready(memory, at, 1) &&
+		if (asked == ASKED_NONE || (asked == ASKED_SERVED && !memory->written_is_served))
+			continue;
+		if (!target_memory_is_ready(memory, at, 1) &&
 		    (!target_memory_get(memory, at, &byte, 1) ||
 		     !target_memory_is_ready(memory, at, 1)))
 			return false;
@@ -356,25 +363,31 @@ static bool make_ready(struct target_memory *memory, uint64_t address, size_t nr
 }
 
 static bool put(struct target_memory *memory, uint64_t address, const void *bytes, size_t nr_bytes,
-		bool is_read)
+		enum asked asked)
 {
 	if (address > (uint64_t)INT64_MAX - page_bytes() ||
 	    nr_bytes > (uint64_t)INT64_MAX - page_bytes() - address)
 		return false;
-	return make_ready(memory, address, nr_bytes, is_read) &&
+	return make_ready(memory, address, nr_bytes, asked) &&
 	       pwrite(memory->fd, bytes, nr_bytes, (off_t)address) == (ssize_t)nr_bytes;
 }
 
 bool target_memory_put(struct target_memory *memory, uint64_t address, const void *bytes,
 		       size_t nr_bytes)
 {
-	return put(memory, address, bytes, nr_bytes, false);
+	return put(memory, address, bytes, nr_bytes, ASKED_ALL);
+}
+
+bool target_memory_put_soon(struct target_memory *memory, uint64_t address, const void *bytes,
+			    size_t nr_bytes)
+{
+	return put(memory, address, bytes, nr_bytes, ASKED_SERVED);
 }
 
 bool target_memory_put_read(struct target_memory *memory, uint64_t address, const void *bytes,
 			    size_t nr_bytes)
 {
-	return put(memory, address, bytes, nr_bytes, true);
+	return put(memory, address, bytes, nr_bytes, ASKED_NONE);
 }
 
 /*

@@ -61,9 +61,12 @@ bool target_memory_get(struct target_memory *memory, uint64_t address, void *out
 bool target_memory_put(struct target_memory *memory, uint64_t address, const void *bytes,
 		       size_t nr_bytes);
 /*
- * As above where their pages were read just now, or no thread of the process has run since: so they
- * are there.
+ * As above where they were read shortly before. What the kernel has dropped since it brings again
+ * itself, unless a program serves it.
  */
+bool target_memory_put_soon(struct target_memory *memory, uint64_t address, const void *bytes,
+			    size_t nr_bytes);
+/* As above where no thread of the process has run since they were read: so they are there. */
 bool target_memory_put_read(struct target_memory *memory, uint64_t address, const void *bytes,
 			    size_t nr_bytes);
 /* Can all of these be touched without a wait, if they are mapped? */

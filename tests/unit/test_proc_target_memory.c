@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include "base/address.h"
+#include "proc/backing.h"
+#include "proc/range.h"
 #include "proc/target_memory.h"
 #include "tests/unit/unit.h"
 
@@ -67,6 +69,32 @@ TEST(target_memory, writes_to_files_of_disks_and_memory)
 	close(fd);
 	munmap(page, PAGE);
 	target_memory_close(memory);
+}
+
+/* Of a process that runs a page may be dropped after it was read. */
+TEST(target_memory, asks_again_for_pages_that_are_served)
+{
+	struct target_memory *memory;
+	struct backings backings;
+	struct proc_range range;
+	int fd = memfd_create("file", MFD_CLOEXEC);
+	uint8_t *page, byte;
+
+	assert_int_equal(ftruncate(fd, PAGE), 0);
+	page = map(1, fd);
+	backings_init(&backings);
+	memory = target_memory_open(getpid(), &backings);
+	assert_true(target_memory_get(memory, (uintptr_t)page, &byte, 1));
+	assert_true(proc_range_find(target_memory_maps(memory), (uintptr_t)page, &range));
+	backings_note_silent(&backings, &range);
+	assert_true(target_memory_put_soon(memory, (uintptr_t)page, "a", 1));
+	assert_int_equal(madvise(page, PAGE, MADV_DONTNEED), 0);
+	assert_false(target_memory_put_soon(memory, (uintptr_t)page, "b", 1));
+	assert_int_equal(page[0], 0);
+	close(fd);
+	munmap(page, PAGE);
+	target_memory_close(memory);
+	backings_release(&backings);
 }
 
 TEST(target_memory, of_a_process_that_is_gone_there_is_none)
