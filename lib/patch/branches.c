@@ -195,8 +195,9 @@ static void note_inside(struct insides *insides, uint64_t address, uint64_t end)
 	}
 }
 
-/* Made files may have places that are very far from each other. */
-#define INSIDES_MAX ((size_t)1 << 27)
+/* Made files may have places that are very far from each other, or at the end of all addresses. */
+#define INSIDES_MAX  ((size_t)1 << 27)
+#define INSIDES_LAST (UINT64_MAX - 2 * UINT8_MAX)
 
 static void note_insides(struct branches *branches)
 {
@@ -207,7 +208,7 @@ static void note_insides(struct branches *branches)
 	if (!places->nr)
 		return;
 	insides->from = places->at[0] & -(UINT64_C(1) << INSIDE_LOG2);
-	if ((last - insides->from) >> INSIDE_LOG2 > INSIDES_MAX)
+	if (last > INSIDES_LAST || (last - insides->from) >> INSIDE_LOG2 > INSIDES_MAX)
 		return;
 	insides->nr = (size_t)((last + UINT8_MAX - insides->from) >> INSIDE_LOG2) + 1;
 	insides->firsts = xcalloc(insides->nr / 8 + 1, 1);

@@ -1077,6 +1077,28 @@ TEST(branches, between_functions_lead_to_no_start)
 	}
 }
 
+/* Files say where functions are: there, too, where no program has code. */
+TEST(branches, are_known_up_to_the_end_of_the_address_space)
+{
+	static const uint64_t last[] = {UINT64_MAX - 0x3e, UINT64_MAX - 0xf, UINT64_MAX};
+
+	for (size_t i = 0; i < ARRAY_SIZE(last); i++) {
+		const uint64_t at[] = {last[i] - 0x100, last[i]};
+		const uint8_t reach[] = {5, PATCH_REACH_MAX_BYTES};
+		struct branches *branches = branches_new(at, ARRAY_SIZE(at));
+
+		branches_ask_about(
+			branches,
+			&(struct branches_places){.at = at, .nr = ARRAY_SIZE(at), .reach = reach});
+		branches_add(branches, 0x1000, at[0] + 4, true);
+		branches_add(branches, 0x1000, at[0] + 5, true);
+		branches_sort(branches);
+		assert_true(branches_lead_to(branches, at[0] + 4, at[0] + 5));
+		assert_false(branches_lead_to(branches, at[0] + 5, at[0] + 6));
+		branches_free(branches);
+	}
+}
+
 TEST(patch, a_probe_reaches_to_the_end_of_an_instruction)
 {
 	static const uint8_t entry[] = "\xf3\x0f\x1e\xfa\x55\x48\x89\xe5\x48\x83\xec\x08\xc3";
