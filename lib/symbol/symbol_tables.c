@@ -4,22 +4,28 @@
 
 #include <gelf.h>
 
-/* libdwfl takes the table of the file, or its debug file; else the dynamic one. */
+/*
+ * libdwfl takes the table of the file, or its debug file; else the dynamic one. NULL if there are
+ * several, as in made files: which one it takes depends on more than their order.
+ */
 static Elf_Scn *find_table(Elf *elf, GElf_Shdr *header)
 {
-	Elf_Scn *section = NULL, *dynamic = NULL;
+	Elf_Scn *section = NULL, *found = NULL;
 	GElf_Shdr next;
 
 	while ((section = elf_nextscn(elf, section))) {
 		if (!gelf_getshdr(section, &next) ||
 		    (next.sh_type != SHT_SYMTAB && next.sh_type != SHT_DYNSYM))
 			continue;
+		if (found && header->sh_type == SHT_SYMTAB) {
+			if (next.sh_type == SHT_SYMTAB)
+				return NULL;
+			continue;
+		}
 		*header = next;
-		if (next.sh_type == SHT_SYMTAB)
-			return section;
-		dynamic = section;
+		found = section;
 	}
-	return dynamic;
+	return found;
 }
 
 static bool is_in_section(const GElf_Sym *symbol)
@@ -48,12 +54,18 @@ static bool ask_for_place(const struct symbol_tables *tables, struct table_symbo
 	return false;
 }
 
-/* The names in the section with this number. False: the last one may not end in it. */
-static bool read_names(struct symbol_tables *tables, Elf *elf, GElf_Word section)
+/*
+ * The names in the section with this number. False: the last one may not end in it, or it has no
+ * bytes in the file, but a size.
+ */
+static bool read_names(struct symbol_tables *tables, Elf *elf, GElf_Word index)
 {
-	Elf_Data *names = elf_getdata(elf_getscn(elf, section), NULL);
+	Elf_Scn *section = elf_getscn(elf, index);
+	Elf_Data *names = elf_getdata(section, NULL);
+	GElf_Shdr header;
 
-	if (!names || !names->d_size || ((const char *)names->d_buf)[names->d_size - 1])
+	if (!gelf_getshdr(section, &header) || header.sh_type != SHT_STRTAB || !names ||
+	    !names->d_buf || !names->d_size || ((const char *)names->d_buf)[names->d_size - 1])
 		return false;
 	tables->names = names->d_buf;
 	tables->nr_name_bytes = names->d_size;
