@@ -245,10 +245,12 @@ struct memory {
 	int64_t fd; /* negative: there is none */
 	int file;
 	struct stat found;
+	bool is_foretold; /* the descriptor is the one that a call in a row should have returned */
 };
 
 struct mapped {
 	uint64_t address, nr_bytes;
+	bool is_writable; /* or has no rights so far */
 };
 
 /*
@@ -382,9 +384,10 @@ static int refused(struct err *err, pid_t pid, const char *what, int64_t result)
 	return ERR_UNSUPPORTED;
 }
 
-static void note_mapped(struct making *making, uint64_t address, uint64_t nr_bytes)
+static void note_mapped(struct making *making, uint64_t address, uint64_t nr_bytes,
+			bool is_writable)
 {
-	making->mapped[making->nr_mapped++] = (struct mapped){address, nr_bytes};
+	making->mapped[making->nr_mapped++] = (struct mapped){address, nr_bytes, is_writable};
 }
 
 static void unmap_all(struct making *making)
@@ -410,7 +413,7 @@ static int64_t map_there(struct making *making, const struct memory *memory,
 	int64_t got = call_there(making, SYS_mmap, args, 6, (int64_t)wanted->address);
 
 	if (got >= 0 && wanted->flags & MAP_FIXED_NOREPLACE)
-		note_mapped(making, (uint64_t)got, wanted->nr_bytes);
+		note_mapped(making, (uint64_t)got, wanted->nr_bytes, false);
 	return got < 0 ? got : 0;
 }
 
@@ -593,7 +596,7 @@ static int map_private(struct making *making, uint64_t nr_bytes, uint64_t *addre
 
 	if (at < 0)
 		return refused(err, making->pid, "map memory", at);
-	note_mapped(making, (uint64_t)at, nr_bytes);
+	note_mapped(making, (uint64_t)at, nr_bytes, true);
 	making->below_bytes += page_align(nr_bytes) + PRIVATE_APART_BYTES;
 	*address = (uint64_t)at;
 	return 0;
@@ -630,6 +633,7 @@ static int make_memory(struct making *making, struct memory *memory, struct err 
 	const uint64_t args[] = {remote_text(making->remote, making->name),
 				 MFD_CLOEXEC | MFD_ALLOW_SEALING};
 
+	memory->is_foretold = making->row;
 	memory->fd = call_there(making, SYS_memfd_create, args, 2,
 				making->row ? making->row->fds[making->row->nr_fds++] : 0);
 	return memory->fd < 0 ? refused(err, making->pid, "make memory to share", memory->fd) : 0;
@@ -722,19 +726,35 @@ static int make_files(struct making *making, struct err *err)
 	return status < 0 ? status : make_memory(making, &making->rest, err);
 }
 
+/* Processes that share the descriptors may have taken the number of one that was foretold. */
+static bool is_ours(const struct making *making, const struct memory *memory)
+{
+	char path[64], link[128], wanted[128];
+	ssize_t nr;
+
+	if (!memory->is_foretold || memory->fd < 0)
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%" PRId64, (int)making->pid, memory->fd);
+	snprintf(wanted, sizeof(wanted), "/memfd:%s (deleted)", making->name);
+	nr = readlink(path, link, sizeof(link) - 1);
+	link[nr < 0 ? 0 : nr] = '\0';
+	return strcmp(link, wanted) == 0;
+}
+
 /* One call, as each stops the process twice. */
 static bool close_both_there(const struct making *making)
 {
 	const uint64_t args[] = {(uint64_t)making->data.fd, (uint64_t)making->rest.fd, 0};
 
 	return making->data.fd >= 0 && making->rest.fd == making->data.fd + 1 &&
+	       is_ours(making, &making->data) && is_ours(making, &making->rest) &&
 	       !remote_is_filtered(making->remote) &&
 	       remote_call(making->remote, __NR_close_range, args, 3) == 0;
 }
 
 static void close_there(struct making *making, struct memory *memory)
 {
-	if (memory->fd >= 0)
+	if (memory->fd >= 0 && is_ours(making, memory))
 		call_there(making, SYS_close, (const uint64_t[]){(uint64_t)memory->fd}, 1, 0);
 	memory->fd = -1;
 }
@@ -787,15 +807,43 @@ static void begin_row(struct making *making, struct row *row)
 		making->row = row;
 }
 
-/* A process that maps all of the range has no gap in it. */
-static bool is_all_mapped(int maps, const struct mapped *mapped)
+/*
+ * Is there what a call in a row should have mapped? -ENOMEM: nothing. -EEXIST: something else, by a
+ * process that shares the memory and was not stopped. Neighbours of the same kind are one range.
+ */
+static int64_t look_for(int maps, const struct mapped *mapped)
 {
 	uint64_t at = mapped->address, end = mapped->address + mapped->nr_bytes;
 	struct proc_range range;
 
-	while (at < end && proc_range_find(maps, at, &range))
-		at = range.end;
-	return at >= end;
+	for (; at < end; at = range.end) {
+		if (!proc_range_find(maps, at, &range))
+			return -ENOMEM;
+		/* What old programs may read they may execute, too. */
+		if (range.inode || range.shared || range.readable != mapped->is_writable ||
+		    range.writable != mapped->is_writable ||
+		    (range.executable && !mapped->is_writable))
+			return -EEXIST;
+	}
+	return 0;
+}
+
+/* Forgets what is not there as it was foretold: that is not to be unmapped. */
+static int64_t look_for_all(struct making *making)
+{
+	size_t nr = making->nr_mapped;
+	int64_t result = 0;
+
+	making->nr_mapped = 0;
+	for (size_t i = 0; i < nr; i++) {
+		int64_t found = look_for(making->maps, &making->mapped[i]);
+
+		if (found == 0)
+			making->mapped[making->nr_mapped++] = making->mapped[i];
+		else if (result == 0)
+			result = found;
+	}
+	return result;
 }
 
 /* Memory that is cleared in children is a mapping of its own, as it differs from what follows. */
@@ -810,15 +858,15 @@ static bool is_wiped(int maps, const struct region_header *header)
 
 static int end_first_row(struct making *making, struct err *err)
 {
-	const int maps = making->maps;
-	int64_t result;
+	int64_t result, found;
 
 	if (!making->row)
 		return 0;
 	result = make_row(making);
-	for (size_t i = 0; i < making->nr_mapped && result == 0; i++)
-		result = is_all_mapped(maps, &making->mapped[i]) ? 0 : -ENOMEM;
-	if (result == 0 && !is_wiped(maps, &making->region->header))
+	found = look_for_all(making);
+	if (result == 0)
+		result = found;
+	if (result == 0 && !is_wiped(making->maps, &making->region->header))
 		result = -EINVAL;
 	return result < 0 ? refused(err, making->pid, "map memory", result) : 0;
 }
