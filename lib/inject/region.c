@@ -890,6 +890,19 @@ static int make_first(struct making *making, struct row *row, struct err *err)
 	return status;
 }
 
+/* Calls in a row do not say which of them failed. */
+static int mapped_other(const struct making *making, bool is_by_row, struct err *err)
+{
+	if (is_by_row)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "process %d may not map executable memory, or has mapped another "
+			       "file instead of the memory for its probes",
+			       (int)making->pid);
+	return err_set(err, ERR_CORRUPT,
+		       "process %d has mapped another file instead of the memory for its probes",
+		       (int)making->pid);
+}
+
 static int make_last(struct making *making, struct row *row, struct err *err)
 {
 	int status;
@@ -908,10 +921,7 @@ static int make_last(struct making *making, struct row *row, struct err *err)
 			status = refused(err, making->pid, "map executable memory", result);
 	}
 	if (status == 0 && !is_mapped_there(making))
-		status = err_set(err, ERR_CORRUPT,
-				 "process %d has mapped another file instead of the memory for its "
-				 "probes",
-				 (int)making->pid);
+		status = mapped_other(making, making->is_first_reserved, err);
 	return status;
 }
 
