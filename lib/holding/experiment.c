@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/minmax.h"
+#include "base/random.h"
 #include "holding/awaited.h"
 #include "holding/holder.h"
 #include "overhead/calibration.h"
@@ -536,13 +537,8 @@ static void settle(struct experiment *experiment)
 static uint64_t gap_ns(struct experiment *experiment)
 {
 	uint64_t period_ns = max_u64(PERIOD_NS, LOOK_PART * experiment->look_ns);
-	uint64_t x = experiment->random;
 
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	experiment->random = x;
-	return period_ns / 2 + x % period_ns;
+	return period_ns / 2 + random_next(&experiment->random) % period_ns;
 }
 
 static bool has_ended(const struct experiment *experiment)

@@ -4,17 +4,7 @@
 #include <assert.h>
 #include <math.h>
 
-/* xorshift64: good enough to spread ticks, and the same sequence for the same seed. */
-static uint64_t next_random(struct schedule *schedule)
-{
-	uint64_t x = schedule->random;
-
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	schedule->random = x;
-	return x;
-}
+#include "base/random.h"
 
 /*
  * Samples at moments that do not depend on the past see each state of the target for its true share
@@ -27,7 +17,7 @@ static uint64_t next_random(struct schedule *schedule)
 
 static double random_exponential(struct schedule *schedule)
 {
-	double uniform = (double)(next_random(schedule) >> 11) * 0x1p-53;
+	double uniform = (double)(random_next(&schedule->random) >> 11) * 0x1p-53;
 	double drawn = -log1p(-uniform);
 
 	return drawn < SCHEDULE_MOST_PERIODS ? drawn : SCHEDULE_MOST_PERIODS;
@@ -53,7 +43,7 @@ void schedule_init(struct schedule *schedule, uint64_t now_ns, uint64_t period_n
 {
 	assert(period_ns > 0);
 	*schedule = (struct schedule){.period_ns = period_ns, .random = seed ? seed : 1};
-	schedule->next_ns = now_ns + next_random(schedule) % period_ns;
+	schedule->next_ns = now_ns + random_next(&schedule->random) % period_ns;
 	schedule->after_next_ns = schedule->next_ns + random_gap_ns(schedule);
 }
 
@@ -75,7 +65,7 @@ void schedule_advance(struct schedule *schedule, uint64_t now_ns)
 
 void schedule_skip(struct schedule *schedule, uint64_t now_ns)
 {
-	schedule->next_ns = now_ns + next_random(schedule) % schedule->period_ns;
+	schedule->next_ns = now_ns + random_next(&schedule->random) % schedule->period_ns;
 	schedule->after_next_ns = schedule->next_ns + random_gap_ns(schedule);
 }
 

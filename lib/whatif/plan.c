@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/random.h"
 #include "calltree/student.h"
 
 const double whatif_speeds[WHATIF_NR_SPEEDS] = {0.1, 0.25, 0.5, 0.75, 1};
@@ -56,18 +57,6 @@ void whatif_plan_release(struct whatif_plan *plan)
 	*plan = (struct whatif_plan){.functions = NULL};
 }
 
-/* xorshift64 */
-static uint64_t next_random(struct whatif_plan *plan)
-{
-	uint64_t x = plan->random;
-
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	plan->random = x;
-	return x;
-}
-
 static bool is_done(const struct whatif_plan *plan, const struct whatif_point *point)
 {
 	struct whatif_gain gain = whatif_point_gain(point);
@@ -108,7 +97,7 @@ bool whatif_plan_next(struct whatif_plan *plan, struct whatif_trial *trial)
 			nr_least = 0;
 		least = nr;
 		/* Each of those that are equal is the last chosen one with the same chance. */
-		if (next_random(plan) % ++nr_least == 0)
+		if (random_next(&plan->random) % ++nr_least == 0)
 			*trial = (struct whatif_trial){.function = i / WHATIF_NR_SPEEDS,
 						       .speed = i % WHATIF_NR_SPEEDS};
 	}
