@@ -269,6 +269,7 @@ struct facts {
 	 */
 	double low, high;
 	struct whatif_gain most, least; /* those that `low` and `high` are of, as they are shown */
+	struct whatif_gain largest;	/* that is not wide; else `most` */
 	double widest_percent;		/* infinite if not all speeds in the middle count */
 	size_t enough;			/* the least speed with nearly all of the gain */
 	size_t last;			/* the highest one of those that are not wide */
@@ -303,21 +304,38 @@ static void add_point(struct facts *facts, const struct whatif_point *point, dou
 	facts->widest_percent = fmax(facts->widest_percent, gain.half_percent);
 }
 
+static bool is_wide(const struct whatif_gain *gain, double percent)
+{
+	return gain->half_percent > fmax(WIDE_PERCENT, WIDE_PART * percent);
+}
+
+/* A lucky interval, however narrow, is no bound for a speed with a larger gain. */
+static void find_largest(struct facts *facts, const struct whatif_function *function)
+{
+	facts->largest = facts->most;
+	for (size_t i = 0; i < WHATIF_NR_SPEEDS; i++) {
+		struct whatif_gain gain = whatif_point_gain(&function->points[i]);
+
+		if (counts(&function->points[i]) && !is_wide(&gain, gain.percent) &&
+		    gain.percent > facts->largest.percent)
+			facts->largest = gain;
+	}
+}
+
 /* A gain that may be anywhere is no sign that a higher speed has no more. */
 static void find_enough(struct facts *facts, const struct whatif_function *function)
 {
-	double wide = fmax(WIDE_PERCENT, WIDE_PART * facts->most.percent);
 	bool is_first = true;
 
 	for (size_t i = WHATIF_NR_SPEEDS; i-- > 0;) {
 		struct whatif_gain gain = whatif_point_gain(&function->points[i]);
 
-		if (!counts(&function->points[i]) || gain.half_percent > wide)
+		if (!counts(&function->points[i]) || is_wide(&gain, facts->largest.percent))
 			continue;
 		if (is_first)
 			facts->last = facts->enough = i;
 		is_first = false;
-		if (gain.percent >= NEARLY_ALL * facts->most.percent)
+		if (gain.percent >= NEARLY_ALL * facts->largest.percent)
 			facts->enough = i;
 	}
 }
@@ -336,6 +354,7 @@ static struct facts facts_of(const struct whatif_function *function)
 		else if (is_in_middle(i))
 			facts.widest_percent = INFINITY;
 	}
+	find_largest(&facts, function);
 	find_enough(&facts, function);
 	return facts;
 }
@@ -392,7 +411,7 @@ static const struct {
 struct whatif_verdict whatif_function_verdict(const struct whatif_function *function)
 {
 	struct facts facts = facts_of(function);
-	struct whatif_verdict verdict = {.most = facts.most,
+	struct whatif_verdict verdict = {.most = facts.largest,
 					 .up_to_percent = 100 * whatif_speeds[facts.enough]};
 	size_t i = 0;
 

@@ -243,6 +243,22 @@ TEST(verdict, is_of_gains_that_are_sure)
 	assert_true(verdict.most.half_percent < 2); /* that of 95 % */
 }
 
+/* A function of gzip had +3.1 +- 0.3 and +7.7 +- 2.7, and was said to have 3.1 at most. */
+TEST(verdict, a_narrow_interval_is_no_bound)
+{
+	struct whatif_plan plan;
+	struct whatif_verdict verdict;
+
+	whatif_plan_init(&plan, 1, 5);
+	for (size_t i = 0; i < 3; i++) {
+		add_twice(&plan, 1, 1031, 1);
+		add_twice(&plan, 2, 1077, 18);
+	}
+	verdict = verdict_of(&plan);
+	assert_int_equal(verdict.word, WHATIF_BOTTLENECK);
+	assert_true(fabs(verdict.most.percent - 7.7) < 0.001);
+}
+
 TEST(verdict, is_not_of_two_trials)
 {
 	struct whatif_plan plan;
