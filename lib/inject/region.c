@@ -819,7 +819,7 @@ static int64_t look_for(int maps, const struct mapped *mapped)
 	for (; at < end; at = range.end) {
 		if (!proc_range_find(maps, at, &range))
 			return -ENOMEM;
-		/* What old programs may read they may execute, too. */
+		/* Old programs may execute all that they may read. */
 		if (range.inode || range.shared || range.readable != mapped->is_writable ||
 		    range.writable != mapped->is_writable ||
 		    (range.executable && !mapped->is_writable))

@@ -339,7 +339,7 @@ static bool is_private(struct target_memory *memory, uint64_t address)
 	return false;
 }
 
-/* Of which pages must it be asked whether they are there? */
+/* The pages of which it is asked whether they are there. */
 enum asked { ASKED_ALL, ASKED_SERVED, ASKED_NONE };
 
 /* To copy a page of a private mapping the kernel needs that page alone. */

@@ -97,7 +97,7 @@ static bool is_of_disk(const struct mount_line *mount)
 	return false;
 }
 
-/* Of thousands of mounts; the thread may be stopped meanwhile. */
+/* The table of thousands of mounts; more is not read, as the thread may wait for us. */
 #define MOUNTS_MAX_BYTES (1024 * 1024)
 
 static bool is_mounted_from_disk(pid_t pid, uint64_t id)
