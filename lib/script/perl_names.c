@@ -69,6 +69,7 @@ struct perl_names {
 	struct key_map statement_at, sub_at, body_at, start_at;
 	uint64_t nr_text_bytes;
 	struct steady_walks walks;
+	struct steady_walks compiling; /* likewise, but for closures in the place of others */
 };
 
 /* Memory as it was in a stop, as far as the snapshot has it, else as it is now. */
@@ -124,13 +125,29 @@ static void count_text(struct perl_names *names, const char *text)
 	names->nr_text_bytes += text ? strlen(text) : 0;
 }
 
+/* A sub is compiled once, but the same closure may be made, and freed, again and again. */
+static bool is_closure(const struct sub *sub)
+{
+	return sub->flags & PERL_SUB_IS_ANONYMOUS || !sub->sequence;
+}
+
+/*
+ * Where closures alone come and go, what was compiled stays. None has its number again, so that it
+ * was there in a stop if it was before and is after.
+ */
+static bool is_steady_sub(const struct perl_names *names, const struct known_sub *known)
+{
+	return steadiness_is_given(&known->steadiness,
+				   is_closure(&known->is) ? &names->walks : &names->compiling);
+}
+
 /* The first statement of a sub stays as long as that, and is checked with it. */
 static bool is_steady_start(const struct perl_names *names, uint64_t at)
 {
 	uint32_t row;
 
 	return key_map_find(&names->start_at, 0, at, &row) && names->subs[row].is.start == at &&
-	       steadiness_is_given(&names->subs[row].steadiness, &names->walks);
+	       is_steady_sub(names, &names->subs[row]);
 }
 
 bool perl_names_is_steady(const struct perl_names *names, uint64_t at, uint64_t nr_bytes)
@@ -139,12 +156,13 @@ bool perl_names_is_steady(const struct perl_names *names, uint64_t at, uint64_t 
 
 	if (nr_bytes == names->layout->statement.nr_bytes)
 		return (key_map_find(&names->statement_at, 0, at, &row) &&
-			steadiness_is_given(&names->statements[row].steadiness, &names->walks)) ||
+			steadiness_is_given(&names->statements[row].steadiness,
+					    &names->compiling)) ||
 		       is_steady_start(names, at);
 	return ((nr_bytes == PERL_HEAD_BYTES && key_map_find(&names->sub_at, 0, at, &row)) ||
 		(nr_bytes == names->layout->sub.nr_bytes &&
 		 key_map_find(&names->body_at, 0, at, &row) && names->subs[row].is.body == at)) &&
-	       steadiness_is_given(&names->subs[row].steadiness, &names->walks);
+	       is_steady_sub(names, &names->subs[row]);
 }
 
 /* --- statements --- */
@@ -185,8 +203,10 @@ static void look_at_statement(struct perl_names *names, const struct source *sou
 	bool is_late = is.is_late;
 	bool is_known = known->file && !is.is_compiling && is_same_statement(&is, &known->is);
 
-	if (known->file && !is_known && !is.is_compiling)
+	if (known->file && !is_known && !is.is_compiling) {
 		steady_walks_replaced(&names->walks);
+		steady_walks_replaced(&names->compiling);
+	}
 	steadiness_seen(&known->steadiness, &names->walks, is_known);
 	known->is = is;
 	if (is_known)
@@ -320,12 +340,6 @@ static bool is_still(struct perl_names *names, const struct source *source, cons
 	return !is->is_late && is->glob.name && glob.name && is_same_glob(&is->glob, &glob);
 }
 
-/* A sub is compiled once, but the same closure may be made, and freed, again and again. */
-static bool is_closure(const struct sub *sub)
-{
-	return sub->flags & PERL_SUB_IS_ANONYMOUS || !sub->sequence;
-}
-
 /*
  * A known sub that was read late. It was there in the stop, too, if it has been there since a
  * snapshot before; while closures come and go another one may have had the place of one.
@@ -333,8 +347,14 @@ static bool is_closure(const struct sub *sub)
 static bool may_be_another(const struct perl_names *names, const struct known_sub *known)
 {
 	return known->is.is_late && names->walks.has_replaced &&
-	       (is_closure(&known->is) || !known->was_copied) &&
-	       !steadiness_is_given(&known->steadiness, &names->walks);
+	       (is_closure(&known->is) || !known->was_copied) && !is_steady_sub(names, known);
+}
+
+static void note_replaced(struct perl_names *names, const struct sub *former, const struct sub *is)
+{
+	steady_walks_replaced(&names->walks);
+	if (!is_closure(former) || (is->is_there && !is_closure(is)))
+		steady_walks_replaced(&names->compiling);
 }
 
 static void look_at_sub(struct perl_names *names, const struct source *source,
@@ -345,7 +365,7 @@ static void look_at_sub(struct perl_names *names, const struct source *source,
 	bool is_known = known->name && is_same_sub(&is, &known->is), is_copied = false;
 
 	if (known->name && !is_known)
-		steady_walks_replaced(&names->walks);
+		note_replaced(names, &known->is, &is);
 	known->is = is;
 	known->was_copied = !is.is_late || (is_known && known->was_copied);
 	known->is_unsure = is_known && may_be_another(names, known);
@@ -472,6 +492,7 @@ void perl_names_find(struct perl_names *names, struct space *space, const struct
 	    key_map_nr(&names->start_at) > OBJECTS_MAX || names->nr_text_bytes > TEXT_BYTES_MAX)
 		forget_all(names);
 	steady_walks_begin(&names->walks, snapshot->time_ns);
+	steady_walks_begin(&names->compiling, snapshot->time_ns);
 	for (size_t i = nr; i-- > 0;) {
 		bool has_caller = i + 1 < nr;
 

@@ -551,6 +551,42 @@ TEST(script_perl, objects_are_steady_after_many_walks)
 	end_places(&fixture);
 }
 
+/* A closure may be made again as it was before; what is compiled has a number of its own. */
+TEST(script_perl, what_is_compiled_is_steady_while_closures_are_replaced)
+{
+	struct place_fixture fixture;
+	const uint64_t sub = at_of(made.heads[0]), closure = at_of(made.heads[1]);
+
+	begin_places(&fixture);
+	made_perl_begin(&made);
+	push_sub(&made, 0, 1, false);
+	push_sub(&made, 1, 2, false);
+	NATIVES(&made, OTHER, PERL_RUNOPS, PERL_RUN, OTHER);
+	put_int(made.bodies[1], 92, PERL_SUB_IS_NAMED | PERL_SUB_IS_ANONYMOUS);
+	for (int i = 0; i < 40; i++) {
+		made.snapshot.time_ns += 100 * NS_PER_MS;
+		places_of(&fixture);
+	}
+	assert_true(perl_names_is_steady(fixture.names, sub, 24));
+	assert_true(perl_names_is_steady(fixture.names, closure, 24));
+	/* Another closure takes its place. */
+	put_int(made.bodies[1], 92, PERL_SUB_IS_NAMED | PERL_SUB_IS_ANONYMOUS | 1);
+	places_of(&fixture);
+	assert_true(perl_names_is_steady(fixture.names, sub, 24));
+	assert_true(perl_names_is_steady(fixture.names, at_of(made.bodies[0]), 96));
+	assert_true(perl_names_is_steady(fixture.names, at_of(made.statements[0]), 64));
+	for (int i = 0; i < 10; i++) {
+		made.snapshot.time_ns += 100 * NS_PER_MS;
+		places_of(&fixture);
+		assert_false(perl_names_is_steady(fixture.names, closure, 24));
+	}
+	/* A sub that is compiled takes it. */
+	put_int(made.bodies[1], 92, PERL_SUB_IS_NAMED);
+	places_of(&fixture);
+	assert_false(perl_names_is_steady(fixture.names, sub, 24));
+	end_places(&fixture);
+}
+
 TEST(script_perl, objects_are_steady_after_some_time)
 {
 	struct place_fixture fixture;
