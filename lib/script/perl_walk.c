@@ -93,15 +93,22 @@ static bool read_interpreter(const struct perl *perl, uint64_t interpreter,
 static enum script_outcome read_state(const struct perl *perl, uint64_t interpreter,
 				      struct perl_reader *reader, struct state *state)
 {
-	uint64_t thread_pointer = reader->snapshot->thread_pointer;
-	uint64_t found = interpreter;
-
 	if (!perl_is_address(interpreter))
 		return SCRIPT_NO_THREAD;
-	if ((thread_pointer && !find_by_key(perl, thread_pointer, read_copied, reader, &found)) ||
-	    !read_interpreter(perl, interpreter, reader, state))
+	return read_interpreter(perl, interpreter, reader, state) ? SCRIPT_PROVED
+								  : SCRIPT_NOT_COPIED;
+}
+
+/* The thread may have another one since. */
+static enum script_outcome check_key(const struct perl *perl, uint64_t interpreter,
+				     struct perl_reader *reader)
+{
+	uint64_t thread_pointer = reader->snapshot->thread_pointer, found;
+
+	if (!thread_pointer)
+		return SCRIPT_NO_THREAD;
+	if (!find_by_key(perl, thread_pointer, read_copied, reader, &found))
 		return SCRIPT_NOT_COPIED;
-	/* The thread may have another one since. */
 	return found == interpreter ? SCRIPT_PROVED : SCRIPT_NO_THREAD;
 }
 
@@ -196,14 +203,13 @@ static enum script_outcome match(struct walk *walk)
 	return outcome;
 }
 
-/* If it is not known where the data of a thread are, the jump buffer is on its stack. */
-static bool has_stack(const struct walk *walk)
+/* A jump buffer on the thread's stack is of the interpreter that runs there. */
+static bool has_jump(const struct walk *walk)
 {
 	const struct script_native *natives = walk->loops.natives;
 	size_t nr = walk->loops.nr_natives;
 
-	return walk->reader.snapshot->thread_pointer ||
-	       (nr && walk->state.jump >= natives[0].sp && walk->state.jump < natives[nr - 1].sp);
+	return nr && walk->state.jump >= natives[0].sp && walk->state.jump < natives[nr - 1].sp;
 }
 
 static enum script_outcome walk_contexts(struct walk *walk, uint64_t interpreter)
@@ -211,10 +217,11 @@ static enum script_outcome walk_contexts(struct walk *walk, uint64_t interpreter
 	enum script_outcome outcome =
 		read_state(walk->perl, interpreter, &walk->reader, &walk->state);
 
+	/* Where the key's value is takes another page of memory to be copied. */
+	if (outcome == SCRIPT_PROVED && !has_jump(walk))
+		outcome = check_key(walk->perl, interpreter, &walk->reader);
 	if (outcome != SCRIPT_PROVED)
 		return outcome;
-	if (!has_stack(walk))
-		return SCRIPT_NO_THREAD;
 	/* Another function runs the operations, as one for debugging does. */
 	if (walk->state.runops != walk->perl->runops)
 		return SCRIPT_NO_NATIVE_FRAME;
@@ -323,6 +330,15 @@ enum script_outcome perl_walk(const struct perl *perl, uint64_t interpreter,
 	return outcome;
 }
 
+/* Before there are registers there is no telling, and the key is hardly ever needed. */
+static bool may_have_jump(const struct snapshot *snapshot, const struct state *state)
+{
+	const struct stack_region *stack = &snapshot->regions[0];
+
+	return !snapshot->regs.known || (snapshot->nr_regions && stack->kind == REGION_STACK &&
+					 state->jump - stack->start < stack->nr_bytes);
+}
+
 bool perl_find_missing(const struct perl *perl, uint64_t interpreter,
 		       const struct snapshot *snapshot, struct wanted_memory *missing)
 {
@@ -335,7 +351,9 @@ bool perl_find_missing(const struct perl *perl, uint64_t interpreter,
 	if (!interpreter)
 		interpreter = perl_find_thread(perl, snapshot, read_copied, &reader);
 	if (missing->nr || !interpreter ||
-	    read_state(perl, interpreter, &reader, &state) != SCRIPT_PROVED)
+	    read_state(perl, interpreter, &reader, &state) != SCRIPT_PROVED ||
+	    (!may_have_jump(snapshot, &state) &&
+	     check_key(perl, interpreter, &reader) != SCRIPT_PROVED))
 		return missing->nr > 0;
 	statement = state.statement;
 	perl_contexts_begin(&contexts, &reader, perl->layout, state.stack);

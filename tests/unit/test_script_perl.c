@@ -254,6 +254,12 @@ TEST(script_perl, a_thread_has_its_interpreter_by_a_key)
 	data[100] = at_of(block);
 	block[2 * 3 + 1] = at_of(made.interpreter);
 	made_perl_copy(&made);
+	/* A jump buffer on its stack says as much. */
+	assert_int_equal(perl_walk(&made.perl, at_of(made.interpreter), &made.snapshot,
+				   made.natives, made.nr_natives, &walk),
+			 SCRIPT_PROVED);
+	put_word(made.interpreter, 760, 4096);
+	made_perl_copy(&made);
 	assert_int_equal(perl_walk(&made.perl, at_of(made.interpreter), &made.snapshot,
 				   made.natives, made.nr_natives, &walk),
 			 SCRIPT_NOT_COPIED);
@@ -313,6 +319,35 @@ TEST(script_perl, what_a_snapshot_lacks_is_found_step_by_step)
 			 SCRIPT_PROVED);
 	assert_int_equal(walk.nr_frames, 3);
 	release(&walk);
+}
+
+/* The key's value is in another page: it is not copied where the stack has a jump buffer. */
+TEST(script_perl, the_key_is_looked_for_if_no_jump_buffer_is_on_the_stack)
+{
+	struct wanted_memory missing = {.nr = 0};
+	uint64_t data[128] = {0}, stack[8] = {0};
+
+	made_perl_begin(&made);
+	made.perl.keys = 100 * sizeof(*data);
+	made.snapshot.thread_pointer = at_of(data);
+	regs_set(&made.snapshot.regs, 7, at_of(stack));
+	put_word(made.interpreter, 760, at_of(&stack[4]));
+	snapshot_drop_regions(&made.snapshot);
+	memcpy(snapshot_add_region(&made.snapshot, at_of(stack), sizeof(stack)), stack,
+	       sizeof(stack));
+	memcpy(snapshot_add_wanted(&made.snapshot, at_of(made.interpreter),
+				   sizeof(made.interpreter)),
+	       made.interpreter, sizeof(made.interpreter));
+	assert_true(
+		perl_find_missing(&made.perl, at_of(made.interpreter), &made.snapshot, &missing));
+	assert_int_equal(missing.nr, 1);
+	assert_int_equal(missing.at[0].start, at_of(made.stacks[0]));
+	made.snapshot.regions[0].nr_bytes = 8;
+	missing = (struct wanted_memory){.nr = 0};
+	assert_true(
+		perl_find_missing(&made.perl, at_of(made.interpreter), &made.snapshot, &missing));
+	assert_int_equal(missing.nr, 1);
+	assert_int_equal(missing.at[0].start + missing.at[0].nr_bytes, at_of(&data[101]));
 }
 
 static void add_late(const void *object, size_t nr_bytes)
