@@ -14,13 +14,13 @@
  * by less than another system call does.
  */
 #define FORMER_WALKS  6
-#define FORMER_RANGES 96
+#define FORMER_RANGES 160
 /*
- * What may be copied after the stop makes that no longer: so it is wanted for longer, but no more
- * of it than can be copied at once.
+ * What may be copied after the stop makes that no longer: so it is wanted for longer, as many
+ * statements are met only now and then, but no more of it than can be copied at once.
  */
-#define FORMER_LATE_WALKS 64
-#define FORMER_LATE_MAX	  64
+#define FORMER_LATE_WALKS 512
+#define FORMER_LATE_MAX	  96
 
 /* What a walk wanted, and the last one that did, by its number; 0: unused. */
 struct former_range {
