@@ -78,11 +78,10 @@ static void add_start(struct search *search, uint64_t address, bool is_certain)
 static void add_likely_calls(struct search *search, const struct code_section *section,
 			     const atomic_bool *ended)
 {
-	size_t at = 0;
+	struct sizeless_calls calls = {.code = section->bytes, .nr_bytes = section->nr_bytes};
 	int64_t to;
 
-	while (!has_ended(ended) &&
-	       sizeless_next_call_x86_64(section->bytes, section->nr_bytes, &at, &to))
+	while (!has_ended(ended) && sizeless_next_call_x86_64(&calls, &to))
 		add_start(search, section->address + (uint64_t)to, false);
 }
 
@@ -91,14 +90,15 @@ static void add_certain_calls(struct search *search, const uint64_t *calls, size
 {
 	for (size_t i = 0; i < nr; i++) {
 		const struct code_section *section = section_at(search, calls[i]);
-		size_t behind, at;
+		struct sizeless_calls at_call = {.nr_bytes = 0};
 		int64_t to;
 
 		if (!section || calls[i] - section->address < 4)
 			continue;
-		behind = (size_t)(calls[i] - section->address) + 1;
-		at = behind - 5;
-		if (sizeless_next_call_x86_64(section->bytes, behind, &at, &to))
+		at_call.code = section->bytes;
+		at_call.nr_bytes = (size_t)(calls[i] - section->address) + 1;
+		at_call.at = at_call.nr_bytes - 5;
+		if (sizeless_next_call_x86_64(&at_call, &to))
 			add_start(search, section->address + (uint64_t)to, true);
 	}
 }

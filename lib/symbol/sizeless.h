@@ -22,11 +22,17 @@ struct sizeless_range {
  */
 void sizeless_find_cuts(Elf *elf, uint64_t bias, struct sizeless_range *ranges, size_t nr);
 
-/*
- * Find the next bytes from *at on that may be a direct call; *at moves to the byte after their
- * first, and *target is relative to `code`.
- */
-bool sizeless_next_call_x86_64(const uint8_t *code, size_t nr_bytes, size_t *at, int64_t *target);
+/* A walk over bytes of code: begin it with `code` and `nr_bytes`. */
+struct sizeless_calls {
+	const uint8_t *code;
+	size_t nr_bytes;
+	size_t at;	  /* of the next block that is looked at */
+	size_t block;	  /* the offset of the last one, */
+	uint64_t opcodes; /* and which of its bytes are still to be told of, a bit each */
+};
+
+/* Find the next bytes that may be a direct call; *target is relative to `code`. */
+bool sizeless_next_call_x86_64(struct sizeless_calls *calls, int64_t *target);
 /* Does the function that begins at `code` make the system call clone(2)? */
 bool sizeless_is_clone_x86_64(const uint8_t *code, size_t nr_bytes);
 

@@ -5,6 +5,10 @@
 
 #include "symbol/sizeless.h"
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #define CALL_BYTES 5 /* e8 rel32 */
 
 /* The system call is so close to the function's entry. */
@@ -25,18 +29,58 @@ bool sizeless_is_clone_x86_64(const uint8_t *code, size_t nr_bytes)
 	return false;
 }
 
-bool sizeless_next_call_x86_64(const uint8_t *code, size_t nr_bytes, size_t *at, int64_t *target)
-{
-	const uint8_t *found;
-	int32_t distance;
+#define BLOCK_BYTES 64
+#define OPCODE	    0xe8
 
-	if (*at > nr_bytes || nr_bytes - *at < CALL_BYTES)
+/* Which bytes of a block are the opcode of a call? One bit each. */
+static uint64_t opcodes_of(const uint8_t *block)
+{
+	uint64_t found = 0;
+
+#if defined(__SSE2__)
+	const __m128i opcode = _mm_set1_epi8((char)OPCODE);
+
+	for (unsigned int at = 0; at < BLOCK_BYTES; at += 16) {
+		const __m128i bytes = _mm_loadu_si128((const __m128i_u *)(block + at));
+
+		found |= (uint64_t)(unsigned int)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, opcode))
+			 << at;
+	}
+#else
+	for (unsigned int at = 0; at < BLOCK_BYTES; at++)
+		found |= (uint64_t)(block[at] == OPCODE) << at;
+#endif
+	return found;
+}
+
+static uint64_t opcodes_in(const uint8_t *code, size_t nr_bytes)
+{
+	uint8_t last[BLOCK_BYTES] = {0};
+
+	if (nr_bytes >= BLOCK_BYTES)
+		return opcodes_of(code);
+	memcpy(last, code, nr_bytes);
+	return opcodes_of(last);
+}
+
+bool sizeless_next_call_x86_64(struct sizeless_calls *calls, int64_t *target)
+{
+	int32_t distance;
+	size_t found;
+
+	while (!calls->opcodes) {
+		if (calls->at >= calls->nr_bytes)
+			return false;
+		calls->block = calls->at;
+		calls->opcodes = opcodes_in(calls->code + calls->at, calls->nr_bytes - calls->at);
+		calls->at += BLOCK_BYTES;
+	}
+	/* Any byte may begin an instruction. */
+	found = calls->block + (unsigned int)__builtin_ctzll(calls->opcodes);
+	calls->opcodes &= calls->opcodes - 1;
+	if (calls->nr_bytes - found < CALL_BYTES)
 		return false;
-	found = memchr(code + *at, 0xe8, nr_bytes - *at - (CALL_BYTES - 1));
-	if (!found)
-		return false;
-	memcpy(&distance, found + 1, sizeof(distance));
-	*target = found + CALL_BYTES - code + (int64_t)distance;
-	*at = (size_t)(found + 1 - code); /* any byte may begin an instruction */
+	memcpy(&distance, calls->code + found + 1, sizeof(distance));
+	*target = (int64_t)(found + CALL_BYTES) + distance;
 	return true;
 }
