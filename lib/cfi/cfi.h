@@ -51,6 +51,11 @@ void cfi_index_build(struct elf_ranges *index, const struct cfi_section *section
 
 /* Is there a search table of the stated size, in the encoding that all linkers write? */
 bool cfi_hdr_is_usable(const struct elf_bytes *hdr);
+/*
+ * Where the entries of a usable table begin, ascending. The caller frees them; NULL: they are in
+ * another order.
+ */
+uint64_t *cfi_hdr_starts(const struct elf_bytes *hdr, size_t *nr);
 /* The offset in .eh_frame of the last FDE that begins at or before address. */
 bool cfi_hdr_find(const struct elf_bytes *hdr, const struct elf_bytes *eh_frame, uint64_t address,
 		  uint64_t *offset);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Search tables over call frame information: .eh_frame_hdr, and an index of our own. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "cfi/cfi.h"
 
 /* LSB 10.6.2: version, three encodings, pointer to .eh_frame, count; then the table. */
@@ -39,6 +41,24 @@ bool cfi_hdr_is_usable(const struct elf_bytes *hdr)
 	return hdr->nr_bytes >= HDR_BYTES + ENTRY_BYTES &&
 	       !memcmp(hdr->bytes, usual, sizeof(usual)) && hdr_nr_entries(hdr) &&
 	       hdr_nr_entries(hdr) <= (hdr->nr_bytes - HDR_BYTES) / ENTRY_BYTES;
+}
+
+uint64_t *cfi_hdr_starts(const struct elf_bytes *hdr, size_t *nr)
+{
+	uint32_t nr_entries = hdr_nr_entries(hdr);
+	uint64_t *starts = xcalloc(nr_entries, sizeof(*starts));
+
+	for (uint32_t i = 0; i < nr_entries; i++) {
+		int64_t distance = hdr_i32(hdr, HDR_BYTES + (size_t)i * ENTRY_BYTES);
+
+		starts[i] = hdr->vaddr + (uint64_t)distance;
+		if (i && starts[i] < starts[i - 1]) {
+			free(starts);
+			return NULL;
+		}
+	}
+	*nr = nr_entries;
+	return starts;
 }
 
 /* How many entries begin at or before an address. */

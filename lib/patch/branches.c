@@ -44,6 +44,8 @@ struct insides {
 struct branches {
 	struct addresses starts, places; /* without places: near the starts */
 	struct insides insides;
+	const uint64_t *steps; /* borrowed */
+	size_t nr_steps;
 	struct branch *at; /* by target, then source */
 	size_t nr, cap;
 	bool is_sorted;
@@ -152,6 +154,43 @@ struct branches *branches_new(const uint64_t *starts, size_t nr_starts)
 
 	addresses_init(&branches->starts, starts, nr_starts);
 	return branches;
+}
+
+void branches_know_steps(struct branches *branches, const uint64_t *at, size_t nr)
+{
+	assert(is_rising(at, nr));
+	branches->steps = at;
+	branches->nr_steps = nr;
+}
+
+static size_t nr_steps_up_to(const struct branches *branches, uint64_t address)
+{
+	size_t low = 0, high = branches->nr_steps;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (branches->steps[middle] <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+uint64_t branches_last_step(const struct branches *branches, uint64_t address)
+{
+	size_t nr = nr_steps_up_to(branches, address);
+
+	return nr ? branches->steps[nr - 1] : 0;
+}
+
+const uint64_t *branches_steps_after(const struct branches *branches, uint64_t address, size_t *nr)
+{
+	size_t nr_before = nr_steps_up_to(branches, address);
+
+	*nr = branches->nr_steps - nr_before;
+	return *nr ? branches->steps + nr_before : NULL;
 }
 
 /* Is each of the first addresses among the others? */
@@ -327,6 +366,8 @@ void branches_sort(struct branches *branches)
 	insides_release(&branches->insides);
 	branches->places = (struct addresses){.nr = 0};
 	branches->reach = NULL;
+	branches->steps = NULL;
+	branches->nr_steps = 0;
 }
 
 /* The index of the first branch that leads to the address, or to one after it. */

@@ -18,6 +18,18 @@ struct branches;
  * put the decoder back in step after data, and each counts as a target. Freed with branches_free().
  */
 struct branches *branches_new(const uint64_t *starts, size_t nr_starts);
+/*
+ * Further addresses where functions begin, ascending, as unwind information has them: where the
+ * starts are those of few functions, these too put the decoder back in step, so that it need not
+ * decode all that is between two starts. Borrowed until they are
+ * forgotten, by none of them, or by branches_sort().
+ */
+void branches_know_steps(struct branches *branches, const uint64_t *at, size_t nr);
+/* The last of them up to the address; 0: none. */
+uint64_t branches_last_step(const struct branches *branches, uint64_t address);
+/* Those after an address. */
+const uint64_t *branches_steps_after(const struct branches *branches, uint64_t address, size_t *nr);
+
 /* Places in a file that are asked about. Borrowed for the call. */
 struct branches_places {
 	const uint64_t *at;
@@ -40,8 +52,8 @@ void branches_ask_about(struct branches *branches, const struct branches_places 
 void branches_free(struct branches *branches);
 
 /*
- * Add the branches of nr_bytes of code, which is at `address`. Code may be added in parts, but no
- * function in two.
+ * Add the branches of nr_bytes of code, which is at `address`. Code may be added in parts, each
+ * from a start or a step on.
  */
 void branches_add_code(struct branches *branches, uint64_t address, const uint8_t *bytes,
 		       size_t nr_bytes);

@@ -32,6 +32,31 @@ struct code {
 	uint8_t far;			    /* as are_near() has it, of all that may matter */
 };
 
+/* Parts of a stretch that have a step of their own are at least so long. */
+#define STEP_BYTES 512
+
+/* Divides it where functions begin that have no start. */
+static void add_stretch(struct code *code, struct stretch stretch)
+{
+	uint64_t to = stretch.to;
+	size_t nr = 0;
+	const uint64_t *steps = to - stretch.from > STEP_BYTES
+					? branches_steps_after(code->branches, stretch.from, &nr)
+					: NULL;
+
+	for (size_t i = 0; i < nr && steps[i] < to; i++) {
+		if (steps[i] - stretch.from < STEP_BYTES)
+			continue;
+		stretch.to = steps[i];
+		ARRAY_GROW(code->stretches, code->nr, code->cap);
+		code->stretches[code->nr++] = stretch;
+		stretch.from = steps[i];
+	}
+	stretch.to = to;
+	ARRAY_GROW(code->stretches, code->nr, code->cap);
+	code->stretches[code->nr++] = stretch;
+}
+
 /*
  * A decoder that begins at a wrong byte is back in step within a few instructions: at the latest,
  * where the next function begins.
@@ -42,13 +67,12 @@ static void choose(struct code *code, uint64_t from, uint64_t to)
 
 	for (uint64_t at = from; at < to; at = next_start) {
 		next_start = branches_next_start(code->branches, at);
-		ARRAY_GROW(code->stretches, code->nr, code->cap);
-		code->stretches[code->nr++] = (struct stretch){
-			.from = at,
-			.to = min_u64(to, next_start),
-			.start = start,
-			.next_start = next_start,
-			.ignored_from = branches_ignored_from(code->branches, start)};
+		add_stretch(code, (struct stretch){.from = at,
+						   .to = min_u64(to, next_start),
+						   .start = start,
+						   .next_start = next_start,
+						   .ignored_from = branches_ignored_from(
+							   code->branches, start)});
 		start = next_start;
 	}
 }

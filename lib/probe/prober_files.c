@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/minmax.h"
 #include "base/read_ahead.h"
+#include "cfi/cfi.h"
 #include "elf/elf_image.h"
 #include "elf/elf_ranges.h"
 #include "mapping/target_file.h"
@@ -87,6 +88,8 @@ static uint64_t end_of_piece(const struct branches *branches, uint64_t from, uin
 	if (end - from <= PIECE_BYTES)
 		return end;
 	last = branches_last_start(branches, from + PIECE_BYTES);
+	if (last <= from)
+		last = branches_last_step(branches, from + PIECE_BYTES);
 	return last > from ? last : min_u64(branches_next_start(branches, from + PIECE_BYTES), end);
 }
 
@@ -123,6 +126,47 @@ static void read_part(struct prober_file *file, uint64_t at, uint64_t end, struc
 	}
 }
 
+/* Eight for each function. */
+#define STEPS_BYTES_MAX ((size_t)64 << 20)
+/* Where the symbols of most functions are known, these have no more bytes by the mean. */
+#define KNOWN_MEAN_BYTES 1024
+
+static bool lacks_starts(const struct prober_file *file)
+{
+	uint64_t nr_bytes = 0;
+
+	for (size_t i = 0; i < elf_image_nr_segments(file->image); i++) {
+		const struct elf_segment *segment = elf_image_segment(file->image, i);
+
+		if (segment->executable)
+			nr_bytes += segment->file_bytes;
+	}
+	return nr_bytes / KNOWN_MEAN_BYTES > file->wanted.nr_starts;
+}
+
+/* Where functions begin by the table of unwind information. The caller frees them; NULL: not known.
+ */
+static uint64_t *read_steps(const struct prober_file *file, size_t *nr)
+{
+	struct elf_ranges found = {.nr = 0};
+	cleanup_free uint8_t *bytes = NULL;
+	struct elf_bytes table = {.nr_bytes = 0};
+
+	if (lacks_starts(file))
+		elf_image_sections(file->image, ".eh_frame_hdr", &found);
+	if (found.nr == 1) {
+		table.vaddr = found.at[0].start;
+		table.nr_bytes = (size_t)(found.at[0].end - found.at[0].start);
+		bytes = alloc_bounded(table.nr_bytes, 1, STEPS_BYTES_MAX);
+	}
+	elf_ranges_release(&found);
+	if (!bytes)
+		return NULL;
+	table.bytes = bytes;
+	table.nr_bytes = elf_image_read(file->image, table.vaddr, bytes, table.nr_bytes);
+	return cfi_hdr_is_usable(&table) ? cfi_hdr_starts(&table, nr) : NULL;
+}
+
 /*
  * Finds the branches in the file, so that none leads into the middle of overwritten bytes. Some
  * linkers put as much data as code into a segment that can be executed.
@@ -131,7 +175,10 @@ static void read_code(struct prober_file *file)
 {
 	struct elf_ranges data = {.nr = 0};
 	struct piece piece = {.cap = 0};
+	size_t nr_steps = 0;
+	cleanup_free uint64_t *steps = read_steps(file, &nr_steps);
 
+	branches_know_steps(file->branches, steps, nr_steps);
 	elf_image_data(file->image, &data);
 	for (size_t i = 0; i < elf_image_nr_segments(file->image); i++) {
 		const struct elf_segment *segment = elf_image_segment(file->image, i);
@@ -145,6 +192,7 @@ static void read_code(struct prober_file *file)
 		}
 		read_part(file, at, end, &piece);
 	}
+	branches_know_steps(file->branches, NULL, 0);
 	free(piece.bytes);
 	elf_ranges_release(&data);
 }

@@ -155,3 +155,21 @@ TEST(cfi_search, of_damaged_sections)
 	buf_release(&hdr);
 	buf_release(&lying);
 }
+
+TEST(cfi_search, of_where_functions_begin)
+{
+	struct buf hdr = {0};
+	struct cfi_search index = index_over(&hdr, 2);
+	uint64_t *starts;
+	int32_t below = 0x0fff - HDR_ADDRESS;
+	size_t nr = 0;
+
+	starts = cfi_hdr_starts(&index.hdr, &nr);
+	assert_int_equal(nr, 2);
+	assert_int_equal(starts[0], 0x1000);
+	assert_int_equal(starts[1], 0x1080);
+	free(starts);
+	memcpy(hdr.bytes + 20, &below, sizeof(below)); /* of the second row */
+	assert_null(cfi_hdr_starts(&index.hdr, &nr));
+	buf_release(&hdr);
+}

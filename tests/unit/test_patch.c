@@ -1055,6 +1055,28 @@ TEST(branches, into_what_probes_change_are_the_same_as_among_all)
 	free(starts);
 }
 
+/* A function that has no start, but an entry in unwind information, behind data. */
+TEST(branches, are_found_after_data_where_a_step_is)
+{
+	static const uint64_t starts[] = {0x1000}, steps[] = {0x1010, 0x1400, 0x1500};
+	static const uint8_t hidden[] = "\x48\xb8\xe9\xfe\xfb\xff\xff"; /* 0x1400: jmp 0x1003 */
+	uint8_t code[0x600];
+
+	memset(code, 0x90, sizeof(code));
+	memcpy(code + 0x3fe, hidden, sizeof(hidden) - 1);
+	for (int has_steps = 0; has_steps < 2; has_steps++) {
+		struct branches *branches = branches_new(starts, ARRAY_SIZE(starts));
+
+		branches_know_steps(branches, steps, has_steps ? ARRAY_SIZE(steps) : 0);
+		branches_ask_about(branches, &(struct branches_places){.at = starts, .nr = 1});
+		assert_int_equal(branches_last_step(branches, 0x14ff), has_steps ? 0x1400 : 0);
+		branches_add_code(branches, 0x1000, code, sizeof(code));
+		branches_sort(branches);
+		assert_int_equal(branches_lead_to(branches, 0x1003, 0x1004), has_steps);
+		branches_free(branches);
+	}
+}
+
 /* In the function at 0x1000 that at 0x1008 begins, and jumps back to it: a loop of the former. */
 TEST(branches, between_functions_lead_to_no_start)
 {
