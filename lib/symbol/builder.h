@@ -24,8 +24,9 @@ struct result_builder {
 	struct symbol_result *result;
 	struct result_texts *texts; /* of the parts taken in; becomes the result's arena */
 	size_t nr_chains, cap_locations;
-	size_t current; /* the chain being built */
-	bool verbatim;	/* say line 0 where the line table does */
+	size_t current;	 /* the chain being built */
+	bool verbatim;	 /* say line 0 where the line table does */
+	bool only_names; /* tell no file and line of addresses */
 	/*
 	 * For verbatim names: if the debug information has no linkage name of a function,
 	 * returns the name of the symbol that begins at its code, or NULL.

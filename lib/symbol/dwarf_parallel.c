@@ -48,6 +48,7 @@ static void worker_init(struct dwarf_worker *worker, const struct symbol_object 
 			 object->split.owner);
 	result_builder_init(&worker->builder, worker->nr);
 	worker->builder.verbatim = builder->verbatim;
+	worker->builder.only_names = builder->only_names;
 	worker->builder.symbol_at = builder->symbol_at;
 	worker->builder.symbol_context = builder->symbol_context;
 }

@@ -332,6 +332,33 @@ static void collect_addresses(const struct dwarf_resolver *resolver,
 	work->nr = nr_distinct;
 }
 
+/* Is an address in no function? Code in assembly may have a line all the same. */
+static bool has_nameless(const struct unit_work *work)
+{
+	for (size_t at = 0; at < work->nr; at++) {
+		if (work->scopes.of_address[at] == SCOPE_NONE)
+			return true;
+	}
+	return false;
+}
+
+/* Lines, and the functions around them. Line tables of large units take longer than these. */
+static void match(const struct dwarf_resolver *resolver, struct unit_work *work)
+{
+	struct dwarf_unit *unit = work->unit;
+	bool only_names = resolver->builder->only_names;
+
+	work->matches = xcalloc(work->nr, sizeof(*work->matches));
+	if (!only_names)
+		dwarf_match_lines(unit, work->addresses, work->nr, work->matches);
+	dwarf_unit_load(unit);
+	dwarf_match_scopes(work->code, work->addresses, work->nr, &work->scopes);
+	if (only_names && has_nameless(work)) {
+		dwarf_match_lines(unit, work->addresses, work->nr, work->matches);
+		dwarf_unit_load(unit); /* lines are read to the same memory */
+	}
+}
+
 static void resolve_unit(struct dwarf_resolver *resolver, struct unit_work *work)
 {
 	struct dwarf_unit *unit = work->unit;
@@ -341,10 +368,7 @@ static void resolve_unit(struct dwarf_resolver *resolver, struct unit_work *work
 		work->code = unit;
 	else if (work->code != unit)
 		dwarf_file_renew_work(work->code->file);
-	work->matches = xcalloc(work->nr, sizeof(*work->matches));
-	dwarf_match_lines(unit, work->addresses, work->nr, work->matches);
-	dwarf_unit_load(unit);
-	dwarf_match_scopes(work->code, work->addresses, work->nr, &work->scopes);
+	match(resolver, work);
 	for (size_t at = 0; at < work->nr && !has_ended(unit->file->ended); at++)
 		emit_chain(resolver, work, at);
 	dwarf_unit_unload(unit);

@@ -370,6 +370,7 @@ static struct symbol_result *resolve(struct symbol_file *file, const uint64_t *a
 	result_builder_init(&builder, nr);
 	result = builder.result;
 	builder.verbatim = file->verbatim;
+	builder.only_names = only_names;
 	builder.symbol_at = symbol_name_at;
 	builder.symbol_context = file;
 	if (file->mismatch) {
