@@ -109,7 +109,7 @@ int proc_open_task_file(pid_t tgid, pid_t tid, const char *name)
 {
 	char path[PATH_CAP];
 
-	if (!proc_exists(tgid) || !proc_exists(tid))
+	if (!proc_exists(tgid) || (tid != tgid && !proc_exists(tid)))
 		return -1;
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", (int)tgid, (int)tid, name);
 	return open(path, O_RDONLY | O_CLOEXEC);
