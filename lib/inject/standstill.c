@@ -24,15 +24,8 @@ void standstill_end(struct standstill *still, struct probe_cost *cost)
 	if (!still->is_begun)
 		return;
 	stopped_end(&still->stopped);
-	still->is_begun = false;
+	still->is_begun = still->is_at_once = false;
 	cost->stop_ns += still->stopped.held_ns;
-}
-
-static bool has_one_thread(pid_t pid)
-{
-	struct proc_stat stat;
-
-	return proc_read_task_stat(pid, pid, &stat) && stat.nr_threads == 1;
 }
 
 /* Could the thread that is stopped make calls now? It was not amid a signal, nor a transfer. */
@@ -48,9 +41,11 @@ void standstill_begin_at_once(struct standstill *still, struct remote **remote,
 			      const struct probe_access *access, const struct remote_code *code,
 			      struct probe_cost *cost)
 {
-	if (access->is_stopped || !remote_knows_rows() || !has_one_thread(access->pid) ||
-	    standstill_begin(still, access, 0, NULL) < 0)
+	if (access->is_stopped || !remote_knows_rows() ||
+	    stopped_begin(&still->stopped, access->pid, access->command, STOPPED_IF_ALONE, 0,
+			  NULL) < 0)
 		return;
+	still->is_begun = still->is_at_once = true;
 	if (!may_adopt(still) ||
 	    remote_adopt(remote, access, code, still->stopped.threads[0].tid, NULL) < 0)
 		standstill_end(still, cost);

@@ -19,6 +19,7 @@ struct target_memory;
 struct standstill {
 	struct stopped stopped;
 	bool is_begun;
+	bool is_at_once; /* since before the memory of the probes was made */
 };
 
 int standstill_begin(struct standstill *still, const struct probe_access *access,

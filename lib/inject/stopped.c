@@ -307,6 +307,7 @@ struct seizing {
 	enum attempt outcome;
 	bool found_new, found_spared;
 	bool leaves_waits; /* until the others have stopped */
+	bool looks_once;   /* at the only thread: the last look is the first, too */
 };
 
 static const struct stopped_sleeper *find_sleeper(const struct stopped *stopped, pid_t tid)
@@ -386,12 +387,29 @@ static void interrupt(const struct stopped *stopped, pid_t tid)
 		ptrace(PTRACE_INTERRUPT, stopped->pid, NULL, NULL);
 }
 
+/* Would a stop of the thread be in vain? */
+static void judge_first_look(struct seizing *seizing, enum sparing_look look,
+			     const struct proc_syscall *syscall)
+{
+	if (look == SPARING_RUNNING ||
+	    (look == SPARING_ASLEEP && !seizing->stopped->leaves_sleepers))
+		seizing->outcome = ATTEMPT_SPARED;
+	else if (is_in_vfork(syscall))
+		seizing->outcome = ATTEMPT_AGAIN;
+}
+
 /* May it be interrupted now? If not, it is left asleep, or looked at again. */
 static bool may_interrupt(struct seizing *seizing, pid_t tid)
 {
 	struct proc_syscall syscall;
+	enum sparing_look look = sparing_look_last(seizing->stopped->sparing, tid, &syscall);
 
-	switch (sparing_look_last(seizing->stopped->sparing, tid, &syscall)) {
+	if (seizing->looks_once) {
+		judge_first_look(seizing, look, &syscall);
+		if (seizing->outcome != ATTEMPT_DONE)
+			return false;
+	}
+	switch (look) {
 	case SPARING_NOT:
 		return true;
 	case SPARING_ASLEEP:
@@ -560,10 +578,7 @@ static bool look_before(void *context, pid_t tid)
 	sparing_leave(stopped->sparing);
 	if (look == SPARING_NOT && sparing_may_begin_again(&syscall))
 		pid_table_set(&stopped->waiting, tid, stopped);
-	if (look == SPARING_RUNNING || (look == SPARING_ASLEEP && !stopped->leaves_sleepers))
-		seizing->outcome = ATTEMPT_SPARED;
-	else if (is_in_vfork(&syscall))
-		seizing->outcome = ATTEMPT_AGAIN;
+	judge_first_look(seizing, look, &syscall);
 	return seizing->outcome == ATTEMPT_DONE;
 }
 
@@ -579,7 +594,7 @@ static uint64_t reserve(struct stopped *stopped)
 	if (proc_read_task_stat(stopped->pid, stopped->pid, &stat) && stat.nr_threads < 1000000)
 		nr = stat.nr_threads;
 	ARRAY_RESERVE(stopped->threads, 64 + 2 * nr, stopped->cap);
-	if (nr > 1)
+	if (nr > 1 && !stopped->is_for_one)
 		need_watch(stopped);
 	return nr;
 }
@@ -601,9 +616,12 @@ static enum attempt attempt(struct stopped *stopped)
 	enum attempt outcome;
 	uint64_t nr = reserve(stopped);
 
+	if (nr > 1 && stopped->is_for_one)
+		return ATTEMPT_AGAIN;
 	if (!stopped->sparing)
 		begin_sparing(stopped, nr == 1);
-	if (proc_for_each_task(stopped->pid, look_before, &seizing) <= 0)
+	seizing.looks_once = nr == 1;
+	if (nr > 1 && proc_for_each_task(stopped->pid, look_before, &seizing) <= 0)
 		return ATTEMPT_GONE;
 	outcome = seizing.outcome;
 	if (outcome == ATTEMPT_DONE)
@@ -612,7 +630,8 @@ static enum attempt attempt(struct stopped *stopped)
 		if (!read_regs(&stopped->threads[i]))
 			outcome = ATTEMPT_AGAIN;
 	}
-	stopped->program = proc_program_id(stopped->pid, any_thread(stopped));
+	if (stopped->nr_sleepers) /* which may execute another one */
+		stopped->program = proc_program_id(stopped->pid, any_thread(stopped));
 	if (outcome != ATTEMPT_DONE)
 		give_up(stopped);
 	return outcome;
@@ -689,7 +708,7 @@ static int begin(struct stopped *stopped, uint64_t patience_ns, struct err *err)
 		pause_ns(max_u64(AGAIN_NS,
 				 stopped->begun_ns ? clock_monotonic_ns() - stopped->begun_ns : 0));
 	}
-	spared = stopped->sparing->spared;
+	spared = stopped->sparing ? stopped->sparing->spared : 0;
 	release(stopped);
 	if (outcome == ATTEMPT_GONE)
 		return err_set(err, ERR_GONE, "process %d has ended", (int)stopped->pid);
@@ -716,8 +735,10 @@ static int begin(struct stopped *stopped, uint64_t patience_ns, struct err *err)
 int stopped_begin(struct stopped *stopped, pid_t pid, pid_t command, enum stopped_extent extent,
 		  uint64_t patience_ns, struct err *err)
 {
-	*stopped = (struct stopped){
-		.pid = pid, .command = command, .leaves_sleepers = extent == STOPPED_BUT_ASLEEP};
+	*stopped = (struct stopped){.pid = pid,
+				    .command = command,
+				    .leaves_sleepers = extent != STOPPED_ALL,
+				    .is_for_one = extent == STOPPED_IF_ALONE};
 	return begin(stopped, patience_ns, err);
 }
 

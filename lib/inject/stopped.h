@@ -56,10 +56,11 @@ struct stopped {
 	struct stopped_sleeper sleepers[STOPPED_SLEEPERS_MAX];
 	size_t nr_sleepers;
 	bool leaves_sleepers;	 /* else it waits until there are none */
+	bool is_for_one;	 /* thread: else it is not tried */
 	bool is_stuck;		 /* a thread did not stop: it is traced until ours ends */
 	struct sparing *sparing; /* owned */
 	struct watch *watch;	 /* owned */
-	uint64_t program;	 /* that the threads run */
+	uint64_t program;	 /* that the threads run; set if any sleeps */
 	uint64_t stop_ns;	 /* stops are awaited for this long */
 	uint64_t begun_ns;	 /* CLOCK_MONOTONIC of the first interrupt */
 	uint64_t held_ns;	 /* set by stopped_end(): time since then */
@@ -69,6 +70,7 @@ struct stopped {
 enum stopped_extent {
 	STOPPED_ALL,	    /* all, with their registers */
 	STOPPED_BUT_ASLEEP, /* all but those that sleep amid a transfer */
+	STOPPED_IF_ALONE,   /* likewise, if there is one thread */
 };
 
 /*
