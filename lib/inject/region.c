@@ -174,44 +174,11 @@ uint64_t region_plan_heap(const struct region_plan *plan, uint32_t part)
 	return region_plan_counters(plan, part) + plan->heap_offset;
 }
 
-static uint64_t own_pid_namespace(void)
-{
-	struct stat found;
-
-	return stat("/proc/self/ns/pid", &found) == 0 ? found.st_ino : 0;
-}
-
-struct region_owner region_own_identity(void)
-{
-	struct proc_stat self = {.start_ticks = 0};
-
-	proc_read_task_stat(getpid(), getpid(), &self);
-	return (struct region_owner){.pid = getpid(),
-				     .start_ticks = self.start_ticks,
-				     .pid_namespace = own_pid_namespace()};
-}
-
 /* The file has this name from its first moment on. */
 static void write_name(char *name, size_t cap, const struct region_owner *owner)
 {
 	snprintf(name, cap, REGION_NAME "-%" PRId32 "-%" PRIu64 "-%" PRIu64, owner->pid,
 		 owner->start_ticks, owner->pid_namespace);
-}
-
-bool region_read_name(const char *name, struct region_owner *owner)
-{
-	struct scan scan = {.at = name, .end = name + strlen(name)};
-	uint64_t pid;
-
-	if (strncmp(name, REGION_NAME, strlen(REGION_NAME)) != 0)
-		return false;
-	scan.at += strlen(REGION_NAME);
-	if (!scan_char(&scan, '-') || !scan_decimal(&scan, &pid) || !scan_char(&scan, '-') ||
-	    !scan_decimal(&scan, &owner->start_ticks) || !scan_char(&scan, '-') ||
-	    !scan_decimal(&scan, &owner->pid_namespace) || pid > INT32_MAX)
-		return false;
-	owner->pid = (int32_t)pid;
-	return true;
 }
 
 static void fill_header(struct region_header *header, const struct region_plan *plan,
@@ -245,7 +212,8 @@ struct memory {
 	int64_t fd; /* negative: there is none */
 	int file;
 	struct stat found;
-	bool is_foretold; /* the descriptor is the one that a call in a row should have returned */
+	bool is_foretold; /* the descriptor is the one that a call in a row should have returned, */
+	bool is_taken;	  /* and was found to be that */
 };
 
 struct mapped {
@@ -272,6 +240,7 @@ struct making {
 	pid_t pid;
 	int maps; /* of the process; borrowed */
 	char name[64];
+	uint64_t name_at; /* in the process; 0: nowhere yet */
 	struct memory data, rest;
 	struct mapped mapped[2 * REGION_PARTS_MAX + 2 + PADS_PAGES_MAX]; /* so far */
 	size_t nr_mapped;
@@ -350,14 +319,20 @@ static bool is_mapped_there(const struct making *making)
 {
 	const struct region_plan *plan = making->plan;
 	uint64_t nr_data = 0, nr_rest = plan->gate_bytes + pads_bytes(making->contents);
+	uint64_t lowest = UINT64_MAX;
 	struct proc_range_walk walk;
 	struct proc_range range;
 
 	for (uint32_t i = 0; i < plan->nr_parts; i++) {
 		nr_data += plan->data_bytes;
 		nr_rest += plan->head_bytes + plan->parts[i].code_bytes;
+		lowest = min_u64(lowest,
+				 min_u64(plan->parts[i].address, plan->parts[i].data_address));
 	}
+	for (size_t i = 0; making->contents->pads && i < making->contents->pads->nr; i++)
+		lowest = min_u64(lowest, making->contents->pads->addresses[i]);
 	proc_range_walk_begin(&walk, making->maps, PROC_RANGE_ANY);
+	walk.at = lowest;
 	while ((nr_data || nr_rest) && proc_range_walk_next(&walk, &range)) {
 		if (makedev(range.dev_major, range.dev_minor) != making->rest.found.st_dev)
 			continue;
@@ -630,9 +605,12 @@ static int map_owners(struct making *making, struct err *err)
 
 static int make_memory(struct making *making, struct memory *memory, struct err *err)
 {
-	const uint64_t args[] = {remote_text(making->remote, making->name),
-				 MFD_CLOEXEC | MFD_ALLOW_SEALING};
+	uint64_t args[] = {0, MFD_CLOEXEC | MFD_ALLOW_SEALING};
 
+	/* Both files have one name, which stays where it is until the row is made. */
+	if (!making->row || !making->name_at)
+		making->name_at = remote_text(making->remote, making->name);
+	args[0] = making->name_at;
 	memory->is_foretold = making->row;
 	memory->fd = call_there(making, SYS_memfd_create, args, 2,
 				making->row ? making->row->fds[making->row->nr_fds++] : 0);
@@ -659,6 +637,7 @@ static int take_data(struct making *making, struct err *err)
 		memory_file_take(&data->file, making->pid, data->fd, making->name, nr_bytes, err);
 	void *at;
 
+	data->is_taken = status == 0;
 	if (status == 0)
 		status = look_at(data, err);
 	if (status < 0)
@@ -704,6 +683,7 @@ static int take_rest(struct making *making, struct err *err)
 			(size_t)pads_bytes(contents));
 	status = memory_file_take_filled(&rest->file, making->pid, rest->fd, making->name, &pieces,
 					 err);
+	rest->is_taken = status == 0;
 	if (status == 0)
 		status = look_at(rest, err);
 	if (status < 0)
@@ -732,7 +712,7 @@ static bool is_ours(const struct making *making, const struct memory *memory)
 	char path[64], link[128], wanted[128];
 	ssize_t nr;
 
-	if (!memory->is_foretold || memory->fd < 0)
+	if (!memory->is_foretold || memory->is_taken || memory->fd < 0)
 		return true;
 	snprintf(path, sizeof(path), "/proc/%d/fd/%" PRId64, (int)making->pid, memory->fd);
 	snprintf(wanted, sizeof(wanted), "/memfd:%s (deleted)", making->name);
