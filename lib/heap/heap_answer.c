@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -64,20 +65,35 @@ static struct target_memory *open_own(const struct heap_ring *ring, pid_t pid,
 	return memory;
 }
 
-void heap_answer_begin(struct heap_ring *ring, struct target_memory *memory)
-{
-	if (getrandom(&ring->mark, sizeof(ring->mark), 0) != sizeof(ring->mark))
-		ring->mark = clock_monotonic_ns();
-	put(ring, memory, offsetof(struct heap_private, known.mark), &ring->mark,
-	    sizeof(ring->mark));
-}
+/* The first members of struct heap_known: one write takes several of them there. */
+struct known_ids {
+	int32_t tid_at;
+	uint32_t padding;
+	uint64_t main_data;
+};
+
+struct known_first {
+	uint64_t mark;
+	struct known_ids ids;
+	struct heap_stack main_stack;
+	struct heap_writable writable;
+};
+
+_Static_assert(offsetof(struct heap_known, tid_at) == offsetof(struct known_first, ids) &&
+		       offsetof(struct heap_known, main_data) ==
+			       offsetof(struct known_first, ids.main_data) &&
+		       offsetof(struct heap_known, main_stack) ==
+			       offsetof(struct known_first, main_stack) &&
+		       offsetof(struct heap_known, writable) ==
+			       offsetof(struct known_first, writable),
+	       "they are laid out alike");
 
 void heap_answer_ids(const struct heap_ring *ring, struct target_memory *memory, int32_t tid_at,
 		     uint64_t main_data)
 {
-	put(ring, memory, offsetof(struct heap_private, known.main_data), &main_data,
-	    sizeof(main_data));
-	put(ring, memory, offsetof(struct heap_private, known.tid_at), &tid_at, sizeof(tid_at));
+	const struct known_ids ids = {.tid_at = tid_at, .main_data = main_data};
+
+	put(ring, memory, offsetof(struct heap_private, known.tid_at), &ids, sizeof(ids));
 }
 
 /* A thread of the process may read it at any time: it has no root until all is there. */
@@ -222,6 +238,16 @@ static void add_range(struct ranges *ranges, const struct proc_range *range)
 	ranges->at[ranges->nr++] = (struct heap_stack){range->start, range->end};
 }
 
+/* As many as there is room for, the largest ones. */
+static void limit_ranges(struct ranges *ranges)
+{
+	if (ranges->nr <= HEAP_WRITABLE_MAX)
+		return;
+	qsort(ranges->at, ranges->nr, sizeof(*ranges->at), by_size);
+	ranges->nr = HEAP_WRITABLE_MAX;
+	qsort(ranges->at, ranges->nr, sizeof(*ranges->at), by_start);
+}
+
 #define WRITABLE_AT(member) offsetof(struct heap_private, known.writable.member)
 
 static void tell_ranges(const struct heap_ring *ring, struct target_memory *memory,
@@ -229,11 +255,6 @@ static void tell_ranges(const struct heap_ring *ring, struct target_memory *memo
 {
 	uint64_t version = 0;
 
-	if (ranges->nr > HEAP_WRITABLE_MAX) {
-		qsort(ranges->at, ranges->nr, sizeof(*ranges->at), by_size);
-		ranges->nr = HEAP_WRITABLE_MAX;
-		qsort(ranges->at, ranges->nr, sizeof(*ranges->at), by_start);
-	}
 	if (!get(ring, memory, WRITABLE_AT(version), &version, sizeof(version)))
 		return;
 	version |= 1;
@@ -263,30 +284,62 @@ static struct heap_stack main_stack_in(const struct proc_range *stack, uint64_t 
 				   .end = end};
 }
 
-void heap_answer_maps(const struct heap_ring *ring, pid_t pid, struct target_memory *memory)
+/* False: the maps could not be read to their end. */
+static bool find_ranges(struct target_memory *memory, struct ranges *ranges,
+			struct heap_stack *main_stack)
 {
-	struct ranges ranges = {.nr = 0};
-	struct proc_stat stat = {.first_sp = 0};
+	const uint64_t first_sp = target_memory_first_sp(memory);
 	struct proc_range_walk walk;
 	struct proc_range range;
 	uint64_t last = 0;
 
-	proc_read_task_stat(pid, pid, &stat);
 	proc_range_walk_begin(&walk, target_memory_maps(memory),
 			      PROC_RANGE_READ | PROC_RANGE_WRITE);
 	while (proc_range_walk_next(&walk, &range)) {
-		add_range(&ranges, &range);
-		if (stat.first_sp > range.start && stat.first_sp <= range.end) {
-			struct heap_stack stack =
-				main_stack_in(&range, stat.first_sp, last, memory);
-
-			put(ring, memory, offsetof(struct heap_private, known.main_stack), &stack,
-			    sizeof(stack));
-		}
+		add_range(ranges, &range);
+		if (first_sp > range.start && first_sp <= range.end)
+			*main_stack = main_stack_in(&range, first_sp, last, memory);
 		last = range.end;
 	}
 	proc_range_walk_end(&walk);
-	if (!walk.has_failed)
+	limit_ranges(ranges);
+	return !walk.has_failed;
+}
+
+/* By one write, as nothing reads it yet. */
+void heap_answer_begin(struct heap_ring *ring, struct target_memory *memory)
+{
+	struct ranges ranges = {.nr = 0};
+	struct heap_stack main_stack = {.end = 0};
+	bool is_read = find_ranges(memory, &ranges, &main_stack);
+	const size_t nr_bytes = ranges.nr * sizeof(*ranges.at),
+		     nr_first = offsetof(struct known_first, writable.ranges);
+	/* As much of it as is written. */
+	struct known_first *known = xcalloc(1, nr_first + nr_bytes);
+
+	if (getrandom(&ring->mark, sizeof(ring->mark), 0) != sizeof(ring->mark))
+		ring->mark = clock_monotonic_ns();
+	known->mark = ring->mark;
+	known->main_stack = main_stack;
+	known->writable.version = is_read ? 2 : 0;
+	known->writable.nr = is_read ? ranges.nr : 0;
+	if (ranges.nr)
+		memcpy(known->writable.ranges, ranges.at, nr_bytes);
+	put(ring, memory, offsetof(struct heap_private, known), known, nr_first + nr_bytes);
+	free(known);
+	free(ranges.at);
+}
+
+void heap_answer_maps(const struct heap_ring *ring, struct target_memory *memory)
+{
+	struct ranges ranges = {.nr = 0};
+	struct heap_stack main_stack = {.end = 0};
+	bool is_read = find_ranges(memory, &ranges, &main_stack);
+
+	if (main_stack.end)
+		put(ring, memory, offsetof(struct heap_private, known.main_stack), &main_stack,
+		    sizeof(main_stack));
+	if (is_read)
 		tell_ranges(ring, memory, &ranges);
 	free(ranges.at);
 }
@@ -317,7 +370,7 @@ static void answer_writable(struct heap_ring *ring, pid_t owner, const struct he
 			members);
 	memory = process ? open_own(ring, process, members) : NULL;
 	if (memory)
-		heap_answer_maps(ring, process, memory);
+		heap_answer_maps(ring, memory);
 	took_ns = clock_monotonic_ns() - now_ns;
 	answers->writable_again_ns = now_ns + took_ns * PAUSE_PER_READING;
 }

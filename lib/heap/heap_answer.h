@@ -31,12 +31,13 @@ void heap_answer(struct heap_ring *ring, pid_t owner, const struct heap_members 
 		 uint64_t now_ns);
 
 /*
- * Call this before the first answer. It writes the mark that shows that a process has this memory;
- * forked children inherit it.
+ * Call this before the first answer, and before any probe leads to the blob. It writes the mark
+ * that shows that a process has this memory, which forked children inherit, and what
+ * heap_answer_maps() does.
  */
 void heap_answer_begin(struct heap_ring *ring, struct target_memory *memory);
 /* Write the ranges that a process may write to, and its main stack, from its maps. */
-void heap_answer_maps(const struct heap_ring *ring, pid_t pid, struct target_memory *memory);
+void heap_answer_maps(const struct heap_ring *ring, struct target_memory *memory);
 /*
  * Write the offset of ids in the data of threads, and the address of the main thread's data; 0: not
  * known.

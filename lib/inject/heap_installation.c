@@ -247,14 +247,14 @@ void heap_draft_finish(struct heap_draft *draft, struct patch_table_maker *patch
 	}
 }
 
-void heap_draft_rules(const struct heap_draft *draft, const struct heap_options *options, pid_t pid,
-		      struct heap_rules *rules)
+void heap_draft_rules(const struct heap_draft *draft, const struct heap_options *options,
+		      pid_t own_pid, struct heap_rules *rules)
 {
 	*rules = (struct heap_rules){.threads = draft->threads,
 				     .has_cycles = heap_ring_has_cycles(),
 				     .frees_have_stacks = options->free_stacks,
 				     .is_all = options->is_all,
-				     .owner_pid = proc_own_pid(pid),
+				     .owner_pid = own_pid,
 				     .has_own_slots = draft->has_own_slots,
 				     .reads_base = inject_reads_thread_pointer()};
 	memcpy(rules->hooks, draft->hooks, sizeof(rules->hooks));
@@ -271,7 +271,7 @@ static void tell_owner(struct heap_ring *ring, struct target_memory *memory)
 		ring->owner_pid = 0; /* it has ended */
 }
 
-void heap_draft_share(struct heap_ring *ring, const struct heap_options *options, pid_t pid,
+void heap_draft_share(struct heap_ring *ring, const struct heap_options *options,
 		      struct target_memory *memory)
 {
 	struct heap_shared *shared = ring->shared;
@@ -281,7 +281,6 @@ void heap_draft_share(struct heap_ring *ring, const struct heap_options *options
 	shared->waits_at_exit = options->is_searched;
 	shared->visits.now_ns = clock_monotonic_ns();
 	heap_answer_begin(ring, memory);
-	heap_answer_maps(ring, pid, memory);
 	tell_owner(ring, memory);
 }
 
@@ -345,11 +344,12 @@ static int32_t find_ids(const struct thread_data *threads, size_t nr)
 int32_t heap_find_id_at(const struct stopped *stopped, pid_t own_pid, struct target_memory *memory,
 			uint64_t *main_data)
 {
-	struct thread_data *threads = xcalloc(THREADS_MAX, sizeof(*threads));
+	const size_t nr_max = (size_t)min_u64(stopped->nr, THREADS_MAX);
+	struct thread_data *threads = xcalloc(nr_max + 1, sizeof(*threads));
 	int32_t found;
 	size_t nr = 0;
 
-	for (size_t i = 0; i < stopped->nr && nr < THREADS_MAX; i++) {
+	for (size_t i = 0; i < stopped->nr && nr < nr_max; i++) {
 		uint64_t at = stopped_thread_pointer(&stopped->threads[i]);
 		bool is_main = stopped->threads[i].tid == stopped->pid;
 

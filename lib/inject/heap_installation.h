@@ -64,11 +64,14 @@ enum patch_outcome heap_draft_draw(struct heap_draft *draft, struct probe_reques
 				   struct patch *patch);
 void heap_draft_finish(struct heap_draft *draft, struct patch_table_maker *patches);
 
-/* Fill in the rules once all hooks are drawn, except for the private address. */
-void heap_draft_rules(const struct heap_draft *draft, const struct heap_options *options, pid_t pid,
-		      struct heap_rules *rules);
+/*
+ * Fill in the rules once all hooks are drawn, except for the private address. `own_pid`: of the
+ * process, in its PID namespace.
+ */
+void heap_draft_rules(const struct heap_draft *draft, const struct heap_options *options,
+		      pid_t own_pid, struct heap_rules *rules);
 /* Fill in the shared and the private memory, before any probe leads there. */
-void heap_draft_share(struct heap_ring *ring, const struct heap_options *options, pid_t pid,
+void heap_draft_share(struct heap_ring *ring, const struct heap_options *options,
 		      struct target_memory *memory);
 /*
  * Where threads keep their ids in their data, from the threads of a stopped process, whose id in

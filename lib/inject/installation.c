@@ -77,7 +77,7 @@ struct draft {
 	size_t owners_at;		       /* of a word in all parts' code */
 	bool trusts_files;		       /* until a process' code is found to differ */
 	read_ahead_source *read_file;	       /* or NULL */
-	/* of the process; of one file at functions, and between them; owned */
+	/* of the process; of one file at functions, and between them; owned, NULL until used */
 	struct read_ahead *memory, *file, *between;
 	const struct probe_code *last_code; /* of the last patch, if it is in code, */
 	uint64_t last_end;		    /* and its end */
@@ -166,32 +166,47 @@ static size_t read_process(void *memory, uint64_t address, void *out, size_t nr_
 	return target_memory_read(memory, address, out, nr_bytes);
 }
 
-static void begin_file(const struct draft *draft, struct read_ahead *ahead,
-		       const struct probe_code *code)
+static size_t read_memory_at(struct draft *draft, uint64_t address, uint8_t *bytes, size_t nr_bytes)
 {
-	ahead->read = draft->read_file;
-	ahead->context = code->file;
-	ahead->is_of_file = true;
-	ahead->nr_bytes = 0;
+	if (!draft->memory) {
+		draft->memory = xmalloc(sizeof(*draft->memory));
+		draft->memory->read = read_process;
+		draft->memory->context = draft->access->memory;
+		draft->memory->is_of_file = false;
+		draft->memory->nr_bytes = 0;
+	}
+	return read_ahead_get(draft->memory, address, bytes, nr_bytes);
 }
 
-static size_t read_file_at(const struct draft *draft, const struct probe_request *request,
-			   uint8_t *bytes, size_t nr_bytes)
+/* Of another file, places of which follow each other. */
+static struct read_ahead *ahead_in(const struct draft *draft, struct read_ahead **ahead,
+				   const struct probe_code *code)
+{
+	if (*ahead && (*ahead)->context == code->file)
+		return *ahead;
+	if (!*ahead)
+		*ahead = xmalloc(sizeof(**ahead));
+	(*ahead)->read = draft->read_file;
+	(*ahead)->context = code->file;
+	(*ahead)->is_of_file = true;
+	(*ahead)->nr_bytes = 0;
+	return *ahead;
+}
+
+static size_t read_file_at(struct draft *draft, const struct probe_request *request, uint8_t *bytes,
+			   size_t nr_bytes)
 {
 	const struct probe_code *code = request->code;
 
-	/* Places of one file follow each other. */
-	if (draft->file->context != code->file)
-		begin_file(draft, draft->file, code);
-	return read_ahead_get(draft->file, request->address - code->bias, bytes, nr_bytes);
+	return read_ahead_get(ahead_in(draft, &draft->file, code), request->address - code->bias,
+			      bytes, nr_bytes);
 }
 
 /*
  * Probes may be drawn from the bytes of the file: before they are written, the memory of the
  * process is compared with these.
  */
-static size_t read_code(const struct draft *draft, const struct probe_request *request,
-			uint8_t *bytes)
+static size_t read_code(struct draft *draft, const struct probe_request *request, uint8_t *bytes)
 {
 	const struct probe_of_heap *heap = request->heap;
 
@@ -201,14 +216,14 @@ static size_t read_code(const struct draft *draft, const struct probe_request *r
 	}
 	return draft->trusts_files && !heap && draft->read_file
 		       ? read_file_at(draft, request, bytes, READ_BYTES)
-		       : read_ahead_get(draft->memory, request->address, bytes, READ_BYTES);
+		       : read_memory_at(draft, request->address, bytes, READ_BYTES);
 }
 
 /*
  * Does the code differ from that of the file? A breakpoint at the first byte of a function is taken
  * out of the bytes, and told.
  */
-static bool differs_from_file(const struct draft *draft, const struct probe_request *request,
+static bool differs_from_file(struct draft *draft, const struct probe_request *request,
 			      uint8_t *bytes, size_t nr, bool *has_breakpoint)
 {
 	const struct probe_of_heap *heap = request->heap;
@@ -317,7 +332,7 @@ static enum patch_outcome draw_entry(struct draft *draft, const struct probe_req
 	nr = (size_t)(patch->address - patch->nr_before - request->address);
 	if (nr <= PAD_BYTES || nr > sizeof(there))
 		return PATCH_OK;
-	return read_ahead_get(draft->memory, request->address, there, nr) == nr &&
+	return read_memory_at(draft, request->address, there, nr) == nr &&
 			       memcmp(there, function->bytes, nr) == 0
 		       ? PATCH_OK
 		       : PATCH_DIFFERS_FROM_FILE;
@@ -440,20 +455,22 @@ enum { HEAD_BASE, HEAD_GATE, HEAD_OWNERS, HEAD_END, HEAD_COUNT };
 
 /* Patches that are further apart are never written at once. */
 #define BETWEEN_BYTES 4096
+#define FEW_REQUESTS  64
 
-static uint16_t breakpoints_between(const struct draft *draft, const struct probe_code *code,
+static uint16_t breakpoints_between(struct draft *draft, const struct probe_code *code,
 				    uint64_t start, uint64_t end)
 {
 	uint8_t bytes[BETWEEN_BYTES];
-	size_t nr_bytes = (size_t)(end - start);
+	size_t nr_bytes = (size_t)(end - start), got;
 
 	if (!draft->read_file || end - start > sizeof(bytes))
 		return 0;
-	if (draft->between->context != code->file)
-		begin_file(draft, draft->between, code);
-	return read_ahead_get(draft->between, start - code->bias, bytes, nr_bytes) == nr_bytes
-		       ? patch_breakpoints_of(bytes, nr_bytes)
-		       : 0;
+	/* Allocators have few functions: more than what is wanted would be read in vain. */
+	got = draft->nr_requests < FEW_REQUESTS
+		      ? draft->read_file(code->file, start - code->bias, bytes, nr_bytes)
+		      : read_ahead_get(ahead_in(draft, &draft->between, code), start - code->bias,
+				       bytes, nr_bytes);
+	return got == nr_bytes ? patch_breakpoints_of(bytes, nr_bytes) : 0;
 }
 
 static void add_patch(struct draft *draft, struct probe_request *request)
@@ -653,12 +670,7 @@ static int draw_all(struct draft *draft, enum copies copies, struct err *err)
 				.nr_spans = nr_spans_of(draft),
 				.has_notes = has_notes(draft),
 				.trusts_files = draft->trusts_files,
-				.read_file = draft->read_file,
-				.memory = xcalloc(1, sizeof(*draft->memory)),
-				.file = xcalloc(1, sizeof(*draft->file)),
-				.between = xcalloc(1, sizeof(*draft->between))};
-	draft->memory->read = read_process;
-	draft->memory->context = draft->access->memory;
+				.read_file = draft->read_file};
 	if (draft->gate && !is_sharded)
 		return err_set(err, ERR_INVALID,
 			       "calls inside of a function cannot be counted in process %d: its "
@@ -737,8 +749,7 @@ static void begin_heap(struct installation *installation, const struct draft *dr
 
 	rules->private_address = region->header.private_address;
 	heap_ring_init(&installation->heap, region_heap(region), rules);
-	heap_draft_share(&installation->heap, draft->heap_options, draft->access->pid,
-			 draft->access->memory);
+	heap_draft_share(&installation->heap, draft->heap_options, draft->access->memory);
 }
 
 static int fail_changed(const struct probe_access *access, struct err *err)
@@ -789,14 +800,14 @@ static int make_region(struct installation *installation, struct draft *draft, e
 
 	if (status == 0)
 		status = draw_prepared(draft, copies, err);
-	if (status == 0 && draft->plan.has_heap)
-		heap_draft_rules(&draft->heap, draft->heap_options, access->pid, &rules);
 	if (status == 0)
 		standstill_begin_at_once(still, &remote, access, &code, cost);
 	if (status == 0 && !remote)
 		status = remote_begin(&remote, access, &code, err);
 	if (status < 0 || !remote)
 		return status;
+	if (draft->plan.has_heap)
+		heap_draft_rules(&draft->heap, draft->heap_options, remote_own_pid(remote), &rules);
 	status = fill_region(installation, draft, &rules, remote, err);
 	held_ns = remote_end(remote);
 	cost->remote_ns += still->is_begun ? 0 : held_ns;
@@ -830,7 +841,8 @@ static enum apply_outcome apply_to(struct installation *installation,
 {
 	struct stopped *stopped = &still->stopped;
 
-	if (!region_is_of(&installation->region, stopped)) {
+	/* Its memory was seen to be ours in a stop that has lasted since. */
+	if (!still->is_at_once && !region_is_of(&installation->region, stopped)) {
 		fail_changed(access, err);
 		return APPLY_FAILED;
 	}

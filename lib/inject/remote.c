@@ -78,6 +78,7 @@ struct remote {
 	struct remote_code code;
 	struct own_filters own_filters;
 	struct call_filters *filters; /* checked for each call; NULL: it has none but ours */
+	struct proc_status status;    /* of the thread, once it has stopped */
 	pid_t command;
 	struct proc_syscall syscall;   /* in which it slept before it was stopped */
 	struct user_regs_struct regs;  /* before the calls, */
@@ -451,11 +452,10 @@ bool remote_knows_rows(void)
  */
 static bool may_make_row(const struct remote *remote)
 {
-	struct proc_status status;
+	const struct proc_status *status = &remote->status;
 
 	return remote_knows_rows() && machine_call(&remote->regs) != MACHINE_CALL_RESTART_BLOCK &&
-	       proc_read_status(remote->tid, &status) &&
-	       !((status.caught | status.pending_thread | status.pending_process) & END_BIT);
+	       !((status->caught | status->pending_thread | status->pending_process) & END_BIT);
 }
 
 bool remote_may_make_row(const struct remote *remote)
@@ -550,6 +550,11 @@ bool remote_calls(struct remote *remote, const struct remote_step *steps, size_t
 	return true;
 }
 
+pid_t remote_own_pid(const struct remote *remote)
+{
+	return remote->tid == remote->pid ? remote->status.ns_pid : proc_own_pid(remote->pid);
+}
+
 /* Filters that we can read are checked for each call. Others allow the calls that a child of ours
  * has tried. */
 bool remote_is_filtered(const struct remote *remote)
@@ -610,10 +615,9 @@ static bool is_on_signal_stack(const struct remote *remote, const struct proc_ra
 /* The one that the kernel has made for the program. */
 static bool is_main_stack(const struct remote *remote, const struct proc_range *range)
 {
-	struct proc_stat stat;
+	uint64_t first_sp = target_memory_first_sp(remote->memory);
 
-	return proc_read_task_stat(remote->pid, remote->tid, &stat) &&
-	       stat.first_sp >= range->start && stat.first_sp <= range->end;
+	return first_sp >= range->start && first_sp <= range->end;
 }
 
 /*
@@ -717,7 +721,8 @@ static bool filters_endanger(const struct remote *remote)
 /* The thread is stopped, so that it installs no filter any more. */
 static bool may_call(struct remote *remote)
 {
-	enum willing willing = willing_to_call(remote->pid, remote->tid, &remote->own_filters);
+	enum willing willing =
+		willing_to_call(remote->pid, remote->tid, &remote->own_filters, &remote->status);
 
 	call_filters_free(remote->filters);
 	remote->filters = NULL;
@@ -793,7 +798,7 @@ static bool try_thread(void *context, pid_t tid)
 {
 	struct attempts *attempts = context;
 	struct remote *remote = attempts->remote;
-	enum willing willing = willing_to_call(remote->pid, tid, &remote->own_filters);
+	enum willing willing = willing_to_call(remote->pid, tid, &remote->own_filters, NULL);
 	bool is_read, is_filtered;
 	int status, signal;
 

@@ -81,6 +81,8 @@ bool remote_may_make_row(const struct remote *remote);
  * itself, and returns. False: none was made.
  */
 bool remote_calls(struct remote *remote, const struct remote_step *steps, size_t nr);
+/* The id of its process in the PID namespace of that. */
+pid_t remote_own_pid(const struct remote *remote);
 /* Has the thread a filter of system calls (seccomp)? Then it makes only those that we tried. */
 bool remote_is_filtered(const struct remote *remote);
 /* Write a short text for an argument; returns its address in the process. */

@@ -14,11 +14,13 @@
 #include "base/scan.h"
 #include "proc/program.h"
 #include "proc/read.h"
+#include "proc/task.h"
 #include "tracee/call_filters.h"
 
 struct restrictions {
 	uint64_t seccomp, nr_filters;
 	bool has_shadow_stack;
+	struct proc_status status;
 };
 
 static uint64_t number_after(const char *text, const char *label)
@@ -45,8 +47,13 @@ static bool read_restrictions(pid_t pid, pid_t tid, struct restrictions *found)
 	snprintf(name, sizeof(name), "task/%d/status", (int)tid);
 	if (!proc_read_process_file(pid, name, &text))
 		return false;
+	if (!proc_status_parse(buf_str(&text), text.nr_bytes, &found->status)) {
+		buf_release(&text);
+		return false;
+	}
 	features = strstr(buf_str(&text), "\nx86_Thread_features:");
 	*found = (struct restrictions){
+		.status = found->status,
 		.seccomp = number_after(buf_str(&text), "\nSeccomp:"),
 		.nr_filters = number_after(buf_str(&text), "\nSeccomp_filters:"),
 		.has_shadow_stack =
@@ -96,12 +103,15 @@ static bool has_others(const struct restrictions *its, const struct own_filters 
 	       (its->seccomp != own->seccomp || its->nr_filters > own->nr || !own->are_harmless);
 }
 
-enum willing willing_to_call(pid_t pid, pid_t tid, const struct own_filters *own)
+enum willing willing_to_call(pid_t pid, pid_t tid, const struct own_filters *own,
+			     struct proc_status *status)
 {
 	struct restrictions its;
 
 	if (!read_restrictions(pid, tid, &its))
 		return WILLING_NO;
+	if (status)
+		*status = its.status;
 	if (!has_others(&its, own))
 		return WILLING_YES;
 	return own->shows_others ? WILLING_IF_ALLOWED : WILLING_NO;

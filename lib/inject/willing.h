@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 struct err;
+struct proc_status;
 
 /* The filters of system calls that profc runs under, and so do its children. */
 struct own_filters {
@@ -36,8 +37,9 @@ enum willing {
 
 /*
  * May this thread make calls for us now? Most programs install filters while they run, and only for
- * some of their threads.
+ * some of their threads. Unless it is NULL, *status is what was read for that.
  */
-enum willing willing_to_call(pid_t pid, pid_t tid, const struct own_filters *own);
+enum willing willing_to_call(pid_t pid, pid_t tid, const struct own_filters *own,
+			     struct proc_status *status);
 
 #endif

@@ -16,6 +16,7 @@
 #include "proc/backing.h"
 #include "proc/range.h"
 #include "proc/read.h"
+#include "proc/task.h"
 
 #define PAGES_AT_ONCE 128
 /* Documentation/admin-guide/mm/pagemap.rst: in memory, or swapped out */
@@ -28,6 +29,8 @@ struct target_memory {
 	struct backings own_backings;
 	struct proc_range written; /* the last mapping that was written to */
 	bool written_is_served;
+	bool has_first_sp;
+	uint64_t first_sp;
 };
 
 struct target_memory *target_memory_open(pid_t tid, struct backings *backings)
@@ -71,6 +74,17 @@ void target_memory_close(struct target_memory *memory)
 int target_memory_maps(const struct target_memory *memory)
 {
 	return memory->maps_fd;
+}
+
+uint64_t target_memory_first_sp(struct target_memory *memory)
+{
+	struct proc_stat stat;
+
+	if (!memory->has_first_sp && proc_read_task_stat(memory->tid, memory->tid, &stat)) {
+		memory->has_first_sp = true;
+		memory->first_sp = stat.first_sp;
+	}
+	return memory->first_sp;
 }
 
 static bool is_served_at(struct target_memory *memory, uint64_t address, struct proc_range *range)

@@ -30,6 +30,11 @@ struct target_memory *target_memory_open(pid_t tid, struct backings *backings);
 void target_memory_close(struct target_memory *memory);
 /* A descriptor on /proc/PID/maps of the same program, for proc/range.h; negative: there is none. */
 int target_memory_maps(const struct target_memory *memory);
+/*
+ * The stack pointer at the start of the program, which is read once: of the next program, if that
+ * is executed before. 0: not known.
+ */
+uint64_t target_memory_first_sp(struct target_memory *memory);
 
 /* Returns how many bytes there are from there on: up to the first that is not mapped or not
  * brought. */

@@ -478,11 +478,10 @@ static void begin_with(struct fixture *fixture, uint64_t mean, bool is_all,
 	fixture->shared->visits.now_ns = clock_monotonic_ns();
 	fixture->rules->owner_pid = getpid();
 	fixture->own->pid = getpid();
-	/* As in glibc; else the blob finds it. */
-	fixture->own->known.tid_at = threads == HEAP_THREADS_BY_DATA ? HEAP_ID_AT_GLIBC : 0;
 	heap_ring_init(&fixture->ring, fixture->shared, fixture->rules);
 	heap_answer_begin(&fixture->ring, memory);
-	heap_answer_maps(&fixture->ring, getpid(), memory);
+	/* As in glibc; else the blob finds it. */
+	fixture->own->known.tid_at = threads == HEAP_THREADS_BY_DATA ? HEAP_ID_AT_GLIBC : 0;
 	target_memory_close(memory);
 	hook_all(fixture, threads);
 }
@@ -963,7 +962,7 @@ static void begin_interpreter(struct fixture *fixture, bool is_all)
 
 	reset_interpreter();
 	begin_with(fixture, is_all ? 0 : 1, is_all, HEAP_THREADS_BY_DATA);
-	heap_answer_maps(&fixture->ring, getpid(), memory);
+	heap_answer_maps(&fixture->ring, memory);
 	target_memory_close(memory);
 	fixture->own->known.links = links;
 }
