@@ -33,19 +33,23 @@ static void add_gap(struct gaps *gaps, uint64_t start, uint64_t end)
 		(struct gap){.start = start + MARGIN_BYTES, .end = end - MARGIN_BYTES};
 }
 
-static bool read_gaps(int maps, struct gaps *gaps)
+/* Of the addresses in `part`, and no further than the first mapping beyond them. */
+static bool read_gaps(int maps, const struct gap *part, struct gaps *gaps)
 {
 	struct proc_range_walk walk;
-	struct proc_range range;
-	uint64_t end = LOWEST;
+	struct proc_range range = {.end = 0};
+	uint64_t end = part->start;
 
+	gaps->nr = 0;
 	proc_range_walk_begin(&walk, maps, PROC_RANGE_ANY);
-	while (proc_range_walk_next(&walk, &range) && range.start <= HIGHEST) {
+	walk.at = part->start;
+	while (range.end < part->end && proc_range_walk_next(&walk, &range) &&
+	       range.start <= HIGHEST) {
 		/* A heap grows upwards and a stack downwards: the margins leave room. */
 		add_gap(gaps, end, range.start);
-		end = range.end;
+		end = max_u64(end, range.end);
 	}
-	if (!walk.has_failed)
+	if (!walk.has_failed && part->end == HIGHEST)
 		add_gap(gaps, end, HIGHEST);
 	proc_range_walk_end(&walk);
 	return !walk.has_failed;
@@ -132,19 +136,45 @@ static bool find_both(struct placing *place, struct gaps *gaps)
 	return place->found_data;
 }
 
+static bool find_all(struct placing *places, size_t nr, struct gaps *gaps)
+{
+	bool are_found = true;
+
+	for (size_t i = 0; i < nr && are_found; i++)
+		are_found = find_both(&places[i], gaps);
+	return are_found;
+}
+
+/* Up to the end of the code, from where jumps reach it: that is where there mostly is room. */
+static struct gap usual_part(const struct placing *places, size_t nr)
+{
+	struct gap part = {.start = HIGHEST, .end = 0};
+
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t first = places[i].first;
+
+		part.start = min_u64(part.start, first - min_u64(first, PATCH_REACH_BYTES));
+		part.end = max_u64(part.end, min_u64(places[i].last, HIGHEST));
+	}
+	part.start = max_u64(part.start, LOWEST);
+	return part;
+}
+
 int placing_find(pid_t pid, int maps, struct placing *places, size_t nr, struct err *err)
 {
+	const struct gap parts[] = {usual_part(places, nr), {.start = LOWEST, .end = HIGHEST}};
 	struct gaps gaps = {0};
-	int status = 0;
+	bool are_read = true, are_found = false;
 
-	if (!read_gaps(maps, &gaps))
-		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
-	for (size_t i = 0; i < nr && status == 0; i++) {
-		if (!find_both(&places[i], &gaps))
-			status = err_set(err, ERR_LIMIT,
-					 "process %d has no free address near enough to its code",
-					 (int)pid);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && are_read && !are_found; i++) {
+		are_read = read_gaps(maps, &parts[i], &gaps);
+		are_found = are_read && find_all(places, nr, &gaps);
 	}
 	free(gaps.rows);
-	return status;
+	if (!are_read)
+		return err_set(err, ERR_GONE, "process %d has ended", (int)pid);
+	return are_found ? 0
+			 : err_set(err, ERR_LIMIT,
+				   "process %d has no free address near enough to its code",
+				   (int)pid);
 }
