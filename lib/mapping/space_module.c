@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Finds the module of a mapping. */
+#include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "elf/elf_cut.h"
@@ -163,6 +166,29 @@ static void open_file(const struct space *space, const struct entries *map,
 	}
 }
 
+/*
+ * The kernel has one for all processes of a kind. Its first page, which has the build-id, is enough
+ * to know it by: a process has read that, but rarely all, and what is not there takes more files to
+ * read. False: it is not like ours.
+ */
+static bool copy_own_vdso(const struct space *space, const struct entry *entry, uint8_t *bytes,
+			  uint64_t nr_bytes)
+{
+	const uint64_t page = page_bytes();
+	const void *own = (const void *)getauxval(AT_SYSINFO_EHDR);
+	const ElfW(Ehdr) *header = own;
+
+	if (!own || nr_bytes < page || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    /* The section headers are its last part. */
+	    page_align(header->e_shoff + (uint64_t)header->e_shnum * header->e_shentsize) !=
+		    nr_bytes ||
+	    !target_memory_get_once(space->reader, entry->mapping.start, bytes, page) ||
+	    memcmp(bytes, own, page) != 0)
+		return false;
+	memcpy(bytes, own, nr_bytes);
+	return true;
+}
+
 static struct elf_image *open_vdso(const struct space *space, const struct entry *entry)
 {
 	uint64_t nr_bytes = entry->mapping.end - entry->mapping.start;
@@ -170,8 +196,8 @@ static struct elf_image *open_vdso(const struct space *space, const struct entry
 	struct buf bytes = {0};
 
 	if (nr_bytes <= VDSO_BYTES_MAX &&
-	    target_memory_get_once(space->reader, entry->mapping.start,
-				   buf_extend(&bytes, nr_bytes), nr_bytes))
+	    (copy_own_vdso(space, entry, buf_extend(&bytes, nr_bytes), nr_bytes) ||
+	     target_memory_get_once(space->reader, entry->mapping.start, bytes.bytes, nr_bytes)))
 		image = elf_image_open_memory(bytes.bytes, bytes.nr_bytes, NULL);
 	buf_release(&bytes);
 	return image;
