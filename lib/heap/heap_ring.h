@@ -26,6 +26,7 @@ struct heap_answers {
 	uint64_t stacks_asked, writable_missed, places_missed;
 	uint64_t writable_again_ns, ended_again_ns;
 	size_t next_stack;
+	bool are_over; /* its known writers have ended, and what they wrote is read */
 };
 
 /* By heap_ring_count(). */

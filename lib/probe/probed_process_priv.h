@@ -89,6 +89,7 @@ struct moments {
 	uint64_t again_ns;
 	struct profile_heap_moment latest;
 	bool is_last_told;
+	bool are_rings_over; /* of all its installations: see struct heap_answers */
 	struct believed_totals believed;
 };
 

@@ -136,13 +136,15 @@ struct prober_ring {
 	struct heap_ring *ring; /* borrowed until the next prober_publish() */
 	uint32_t serial;	/* UINT32_MAX: the recording does not know the process yet */
 	pid_t pid;
+	bool is_over; /* the process has ended, and so have all that are known to write there */
 };
 
 /*
- * All of them, to be read by the thread that calls prober_publish(). Writes up to `cap`, and
- * returns how many there are.
+ * All of them, to be read by the thread that calls prober_publish(), or, unless `is_all`, those but
+ * the ones of which `answers.are_over` is set: more comes there only from a child that nothing is
+ * known of yet. Writes up to `cap`, and returns how many there are.
  */
-size_t prober_rings(struct prober *prober, struct prober_ring *rings, size_t cap);
+size_t prober_rings(struct prober *prober, struct prober_ring *rings, size_t cap, bool is_all);
 /* Answer the questions of the blob in those processes; by the same thread, as often. */
 void prober_answer_heaps(struct prober *prober, uint64_t now_ns);
 /*

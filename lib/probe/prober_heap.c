@@ -21,21 +21,30 @@ struct reach *prober_reach(struct prober *prober)
 	return prober->heap.reach;
 }
 
-size_t prober_rings(struct prober *prober, struct prober_ring *rings, size_t cap)
+size_t prober_rings(struct prober *prober, struct prober_ring *rings, size_t cap, bool is_all)
 {
 	size_t nr = 0;
 
 	pthread_mutex_lock(&prober->lock);
 	for (size_t i = 0; i < prober->nr_open; i++) {
 		struct probed_process *process = prober->open[i];
+		bool is_over = process->is_gone && !process->nr_heirs;
 
+		if (is_over && process->moments.are_rings_over && !is_all)
+			continue;
+		process->moments.are_rings_over = is_over;
 		for (size_t k = 0; k < process->nr_probed; k++) {
 			struct heap_ring *ring = prober_heap_of(&process->probed[k]);
 
-			if (ring && nr < cap)
-				rings[nr] =
-					(struct prober_ring){ring, process->serial, process->pid};
-			nr += ring != NULL;
+			if (!ring)
+				continue;
+			process->moments.are_rings_over &= ring->answers.are_over;
+			if (is_over && ring->answers.are_over && !is_all)
+				continue;
+			if (nr < cap)
+				rings[nr] = (struct prober_ring){ring, process->serial,
+								 process->pid, is_over};
+			nr++;
 		}
 	}
 	pthread_mutex_unlock(&prober->lock);
@@ -182,6 +191,8 @@ void prober_answer_heaps(struct prober *prober, uint64_t now_ns)
 			.find = find, .context = &family, .backings = &prober->backings};
 		const struct interpreter *interpreter = &process->interpreter;
 
+		if (process->moments.are_rings_over)
+			continue;
 		if (interpreter->links.root && interpreter->nr_told != process->nr_probed &&
 		    !process->is_gone)
 			tell_links(prober, process);

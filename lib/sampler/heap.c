@@ -20,6 +20,8 @@
 
 /* The mean of sampling is adapted so often. */
 #define ADAPT_NS (100 * NS_PER_MS)
+/* Rings of ended processes are looked at again so often, for children that are not known yet. */
+#define ALL_NS (100 * NS_PER_MS)
 /* The collector handles messages again after reading so much of a ring. */
 #define STEP_BYTES ((uint64_t)256 << 10)
 /* After a round with more bytes than this, the next round comes soon. */
@@ -60,6 +62,8 @@ struct heap_reader {
 	size_t nr;
 	uint64_t wait_end_ns, nr_bytes; /* of the round */
 	uint64_t adapt_again_ns;
+	bool reads_all;			   /* in this round also rings that seem to be over, */
+	uint64_t all_again_ns;		   /* and again then */
 	pid_t asked_process, asked_thread; /* the last ones asked for; 0: none */
 	unsigned int nr_in_vain;	   /* questions for processes in the round */
 	uint64_t ask_again_ns;
@@ -460,6 +464,8 @@ static enum blocks_read read_records(struct heap_reader *reader, struct consumer
 			       (int64_t)(reading->until - end) > 0 ? end : reading->until);
 	}
 	reading->is_done = true;
+	/* Its writers had ended before this round began. */
+	ring->answers.are_over = reading->of.is_over && ring->next == reading->until;
 	return BLOCKS_NONE;
 }
 
@@ -482,7 +488,10 @@ static struct reading begin_ring(const struct prober_ring *of, const struct cons
 				.is_done = !consumer_has_begun(consumer, of->serial)};
 }
 
-/* List the rings, which come and go between two readings. New ones wait for the next round. */
+/*
+ * List the rings, which come and go between two readings. New ones wait for the next round. Those
+ * of processes that have ended are many in a build.
+ */
 static void list_rings(struct heap_reader *reader, const struct consumer *consumer, bool begins)
 {
 	struct prober *prober = reader->sampler->options.prober;
@@ -493,7 +502,7 @@ static void list_rings(struct heap_reader *reader, const struct consumer *consum
 	do {
 		cap = nr;
 		found = xrealloc_array(found, cap + 1, sizeof(*found));
-		nr = prober_rings(prober, found, cap);
+		nr = prober_rings(prober, found, cap, reader->reads_all);
 	} while (nr > cap);
 	rings = xcalloc(nr + 1, sizeof(*rings));
 	for (size_t i = 0; i < nr; i++) {
@@ -514,9 +523,14 @@ static void list_rings(struct heap_reader *reader, const struct consumer *consum
 
 static void begin_round(struct heap_reader *reader)
 {
-	reader->wait_end_ns = clock_monotonic_ns() + WAIT_NS;
+	const uint64_t now_ns = clock_monotonic_ns();
+
+	reader->wait_end_ns = now_ns + WAIT_NS;
 	reader->nr_bytes = 0;
 	reader->nr_in_vain = 0;
+	reader->reads_all = now_ns >= reader->all_again_ns;
+	if (reader->reads_all)
+		reader->all_again_ns = now_ns + ALL_NS;
 }
 
 static void end_round(struct heap_reader *reader, const struct consumer *consumer)
@@ -556,9 +570,9 @@ enum blocks_read heap_read(void *context, struct consumer *consumer, bool begins
 	struct heap_reader *reader = sampler->session->heap.reader;
 	enum blocks_read outcome;
 
-	list_rings(reader, consumer, begins);
 	if (begins)
 		begin_round(reader);
+	list_rings(reader, consumer, begins);
 	outcome = read_rings(reader, consumer);
 	if (outcome != BLOCKS_NONE)
 		return outcome;
@@ -571,8 +585,9 @@ void heap_read_at_once(struct sampler *sampler, struct consumer *consumer)
 	struct heap_reader *reader = sampler->session->heap.reader;
 
 	reader->has_asked = false;
-	list_rings(reader, consumer, true);
 	begin_round(reader);
+	reader->reads_all = true;
+	list_rings(reader, consumer, true);
 	while (read_rings(reader, consumer) == BLOCKS_MORE && !reader->has_asked)
 		continue;
 }

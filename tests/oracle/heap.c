@@ -236,7 +236,7 @@ static void for_each_ring(struct prober *prober,
 			  struct totals *totals)
 {
 	struct prober_ring rings[RINGS_MAX];
-	size_t nr = prober_rings(prober, rings, RINGS_MAX);
+	size_t nr = prober_rings(prober, rings, RINGS_MAX, true);
 
 	for (size_t i = 0; i < nr && i < RINGS_MAX; i++)
 		each(totals, rings[i].ring);
