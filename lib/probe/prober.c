@@ -135,13 +135,13 @@ void prober_free(struct prober *prober)
 	free(prober);
 }
 
-static struct probed_process *add_process(struct prober *prober, pid_t pid)
+static struct probed_process *add_process(struct prober *prober, pid_t pid, uint64_t program)
 {
 	struct probed_process *process = xcalloc(1, sizeof(*process));
 
 	process->pid = pid;
 	process->serial = UINT32_MAX;
-	process->program = proc_program_id(pid, pid);
+	process->program = program;
 	process->born_ns = clock_monotonic_ns();
 	process->looks.again_ns = process->born_ns + FIRST_LOOK_NS;
 	process->looks.code_ns = process->born_ns;
@@ -216,7 +216,7 @@ int prober_attach(struct prober *prober, pid_t pid, struct err *err)
 	int status;
 
 	pthread_mutex_lock(&prober->lock);
-	process = add_process(prober, pid);
+	process = add_process(prober, pid, proc_program_id(pid, pid));
 	pthread_mutex_unlock(&prober->lock);
 	status = install_running(prober, process, prober_install_apart, &own);
 	note_gate_refusal(prober, process, &own);
@@ -251,7 +251,7 @@ int prober_launch(struct prober *prober, struct launch *launch, struct err *err)
 	int failed = entry_run(stop, launch);
 
 	pthread_mutex_lock(&prober->lock);
-	process = add_process(prober, launch->pid);
+	process = add_process(prober, launch->pid, proc_program_id(launch->pid, launch->pid));
 	prober->command.pid = launch->pid;
 	pthread_mutex_unlock(&prober->lock);
 	if (failed || !stop->is_stopped) {
@@ -344,7 +344,8 @@ static struct probed_process *in_its_program(struct prober *prober, struct probe
 		return process;
 	process->has_executed = true;
 	latest = find_pid(prober, process->pid);
-	return latest && latest->program == program ? latest : add_process(prober, process->pid);
+	return latest && latest->program == program ? latest
+						    : add_process(prober, process->pid, program);
 }
 
 void prober_use(struct probed_process *process)
@@ -435,14 +436,17 @@ static void need_thread(struct prober *prober)
 /* Has the prober already found the program that it has executed? */
 static bool is_known_before(const struct probed_process *process)
 {
-	uint64_t program = proc_program_id(process->pid, process->pid);
+	uint64_t program;
 
+	if (process->serial != UINT32_MAX)
+		return false;
+	program = proc_program_id(process->pid, process->pid);
 	/* the process may have ended since */
-	return process->serial == UINT32_MAX && (!program || program == process->program);
+	return !program || program == process->program;
 }
 
-void prober_born(struct prober *prober, uint32_t serial, pid_t pid, uint32_t parent,
-		 enum prober_birth birth)
+void prober_born(struct prober *prober, uint32_t serial, pid_t pid, uint64_t program,
+		 uint32_t parent, enum prober_birth birth)
 {
 	struct probed_process *process;
 	struct probed_process *giver;
@@ -451,7 +455,7 @@ void prober_born(struct prober *prober, uint32_t serial, pid_t pid, uint32_t par
 	need_thread(prober);
 	process = birth == PROBER_FORKED ? NULL : find_pid(prober, pid);
 	if (!process || (birth == PROBER_EXECED && !is_known_before(process)))
-		process = add_process(prober, pid);
+		process = add_process(prober, pid, program);
 	process->serial = serial;
 	serials_set(&prober->by_serial, serial, process,
 		    birth == PROBER_ROOT ? SERIALS_NO_PARENT : parent);

@@ -87,8 +87,9 @@ enum prober_birth {
 	PROBER_EXECED,
 };
 
-void prober_born(struct prober *prober, uint32_t serial, pid_t pid, uint32_t parent,
-		 enum prober_birth birth);
+/* `program` is proc_program_id(), as it was read just now. */
+void prober_born(struct prober *prober, uint32_t serial, pid_t pid, uint64_t program,
+		 uint32_t parent, enum prober_birth birth);
 /* It ended at this time (CLOCK_MONOTONIC), and all of its allocations were read. */
 void prober_gone(struct prober *prober, uint32_t serial, uint64_t time_ns);
 

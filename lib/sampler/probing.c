@@ -17,8 +17,8 @@ void probing_born(struct sampler *sampler, const struct message_process *process
 										  : PROBER_EXECED;
 
 	if (sampler->options.prober)
-		prober_born(sampler->options.prober, process->serial, process->pid, process->parent,
-			    birth);
+		prober_born(sampler->options.prober, process->serial, process->pid,
+			    process->program, process->parent, birth);
 }
 
 void probing_end(void *context, struct consumer *consumer, uint32_t process, uint64_t time_ns,
