@@ -41,6 +41,8 @@ struct prober_files {
 
 /* Under install_lock. NULL: it is no file of code. */
 struct prober_file *prober_file_of(struct prober *prober, pid_t pid, const struct proc_map *map);
+/* One that was asked for before; or NULL. It may have no image. */
+struct prober_file *prober_file_known(const struct prober *prober, uint64_t dev, uint64_t inode);
 void prober_file_search(struct prober *prober, struct prober_file *file);
 /*
  * Name the functions of the file that will be told of because of what the file has: they have no

@@ -62,16 +62,24 @@ static struct prober_file *open_file(struct prober *prober, pid_t pid, const str
 	return file;
 }
 
+struct prober_file *prober_file_known(const struct prober *prober, uint64_t dev, uint64_t inode)
+{
+	for (size_t i = 0; i < prober->files.nr; i++) {
+		struct prober_file *file = prober->files.at[i];
+
+		if (file->inode == inode && file->dev == dev)
+			return file;
+	}
+	return NULL;
+}
+
 struct prober_file *prober_file_of(struct prober *prober, pid_t pid, const struct proc_map *map)
 {
-	uint64_t dev = makedev(map->dev_major, map->dev_minor);
-	struct prober_file *file;
+	struct prober_file *file =
+		prober_file_known(prober, makedev(map->dev_major, map->dev_minor), map->inode);
 
-	for (size_t i = 0; i < prober->files.nr; i++) {
-		file = prober->files.at[i];
-		if (file->inode == map->inode && file->dev == dev)
-			return file->image ? file : NULL;
-	}
+	if (file)
+		return file->image ? file : NULL;
 	file = open_file(prober, pid, map);
 	ARRAY_GROW(prober->files.at, prober->files.nr, prober->files.cap);
 	prober->files.at[prober->files.nr++] = file;

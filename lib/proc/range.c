@@ -50,6 +50,20 @@ bool proc_range_at(int maps_fd, uint64_t address, struct proc_range *range)
 	return ask(maps_fd, address, 0, range);
 }
 
+bool proc_range_name(int maps_fd, uint64_t address, char *name, size_t cap)
+{
+	struct map_query query = {.size = sizeof(query),
+				  .address = address,
+				  .nr_name_bytes = (uint32_t)cap,
+				  .name = (uint64_t)(uintptr_t)name};
+
+	if (ioctl(maps_fd, QUERY_MAP, &query) < 0)
+		return false;
+	if (!query.nr_name_bytes)
+		*name = '\0';
+	return true;
+}
+
 bool proc_range_next(int maps_fd, uint64_t address, unsigned int rights, struct proc_range *range)
 {
 	return ask(maps_fd, address, OR_NEXT | rights, range);

@@ -40,6 +40,8 @@ enum proc_range_rights {
  * these rights. False: errno is ENOENT where there is none.
  */
 bool proc_range_next(int maps_fd, uint64_t address, unsigned int rights, struct proc_range *range);
+/* Its name in the text, in the same way. False: there is none, or it is longer. */
+bool proc_range_name(int maps_fd, uint64_t address, char *name, size_t cap);
 /* All mappings with some rights, in order, by the first way or from the text. */
 struct proc_range_walk {
 	int maps_fd; /* borrowed */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -48,6 +49,24 @@ TEST(proc_range, is_that_of_the_mapping)
 		check(proc_range_at, maps);
 	else
 		assert_int_equal(errno, ENOTTY);
+	close(maps);
+}
+
+TEST(proc_range, has_the_name_of_the_text)
+{
+	int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	uint64_t pages = (uintptr_t)map_three();
+	struct proc_range range;
+	char name[16];
+
+	if (proc_range_at(maps, (uintptr_t)&range, &range)) {
+		assert_true(proc_range_name(maps, range.start, name, sizeof(name)));
+		assert_string_equal(name, "[stack]");
+		assert_false(proc_range_name(maps, range.start, name, strlen("[stack]")));
+		assert_true(proc_range_name(maps, pages, name, sizeof(name)));
+		assert_string_equal(name, "");
+		assert_false(proc_range_name(maps, 0, name, sizeof(name)));
+	}
 	close(maps);
 }
 
