@@ -85,6 +85,7 @@ struct job {
 struct looker {
 	pthread_t id;
 	bool has_begun;
+	bool is_urgent; /* but for its sleep: it may have real-time priority */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct job *job; /* NULL: it is idle */
@@ -132,6 +133,21 @@ static void sleep_until(const struct experiment *experiment, uint64_t ns)
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 	else
 		ppoll(&end, 1, &rest, NULL);
+}
+
+/*
+ * A real-time thread wakes on its CPU though another one is idle. Else it has to be one: of normal
+ * priority it gets a CPU late where all are busy, so that threads that sleep are met too often; and
+ * as it wakes a holder, which is real-time, a thread of the target came before it for 2 ms, and all
+ * holders waited for its lock.
+ */
+static void sleep_until(const struct experiment *experiment, uint64_t ns)
+{
+	if (experiment->looker.is_urgent)
+		urgency_normal();
+	sleep_as_is_until(experiment, ns);
+	if (experiment->looker.is_urgent)
+		urgency_above_realtime();
 }
 
 /* --- which threads there are --- */
@@ -742,8 +758,11 @@ static void *look_on_demand(void *argument)
 	struct experiment *experiment = argument;
 	struct looker *looker = &experiment->looker;
 
-	/* Not real-time, which stays on its CPU though another one is idle. */
-	urgency_short_slices();
+	looker->is_urgent = urgency_realtime();
+	if (looker->is_urgent)
+		urgency_normal();
+	else
+		urgency_short_slices();
 	pthread_mutex_lock(&looker->lock);
 	while (!looker->is_to_end) {
 		struct job *job = looker->job;
@@ -754,6 +773,8 @@ static void *look_on_demand(void *argument)
 		}
 		pthread_mutex_unlock(&looker->lock);
 		job->result = job->run(experiment, job);
+		if (looker->is_urgent)
+			urgency_normal();
 		pthread_mutex_lock(&looker->lock);
 		looker->job = NULL;
 		pthread_cond_broadcast(&looker->changed);

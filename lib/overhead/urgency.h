@@ -10,6 +10,13 @@
 
 /* Shorter slices of a thread of normal priority, where the kernel has that. */
 void urgency_short_slices(void);
+/*
+ * Normal priority, and the first of it where that is allowed: unlike a real-time thread it then
+ * comes to an idle CPU as it wakes, if there is one.
+ */
+void urgency_normal(void);
+/* Before threads of urgency_realtime(), if that and one more is allowed. */
+void urgency_above_realtime(void);
 /* The lowest real-time priority; false: not allowed, or RLIMIT_RTTIME bounds its time. */
 bool urgency_realtime(void);
 /*
