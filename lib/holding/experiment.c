@@ -123,7 +123,7 @@ static struct timespec as_timespec(uint64_t ns)
 }
 
 /* Or until the process ends, if that is waited for. */
-static void sleep_until(const struct experiment *experiment, uint64_t ns)
+static void sleep_as_is_until(const struct experiment *experiment, uint64_t ns)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 	struct pollfd end = {.fd = experiment->end_fd, .events = POLLIN};
@@ -351,6 +351,15 @@ static uint64_t waited_for_us_ns(struct experiment *experiment, struct watched *
 	return ns;
 }
 
+/* Such a one stays idle without us, and its `tracee` is ours. */
+static void note_idle_holders(struct experiment *experiment)
+{
+	pthread_mutex_lock(&experiment->holding.lock);
+	for (size_t i = 0; i < experiment->nr; i++)
+		experiment->threads[i].is_there = !experiment->threads[i].holder->is_busy;
+	pthread_mutex_unlock(&experiment->holding.lock);
+}
+
 /* A sample stands for the CPU time since the one before. */
 static void sample(struct experiment *experiment, struct watched *thread,
 		   const struct experiment_function *function)
@@ -401,6 +410,8 @@ static void sample_running(struct experiment *experiment,
 		thread->was_chosen = true;
 		if (clock_monotonic_ns() >= thread->holder->refused_until_ns)
 			sample(experiment, thread, function);
+		else
+			experiment->counts.nr_spared++;
 	}
 	experiment->first++;
 }
@@ -447,17 +458,14 @@ static void look(struct experiment *experiment, const struct experiment_function
 	int64_t inside;
 
 	memset(experiment->by_cpu, 0, experiment->nr_cpus * sizeof(*experiment->by_cpu));
-	/* An idle holder stays so without us. */
-	pthread_mutex_lock(lock);
+	note_idle_holders(experiment);
 	for (size_t i = 0; i < experiment->nr; i++) {
 		struct watched *thread = &experiment->threads[i];
 
-		thread->is_there = !thread->holder->is_busy;
 		thread->is_awake = false;
 		thread->holder->account.seen = (struct whatif_seen){.state = WHATIF_RUNS};
 		experiment->accounts[i] = &thread->holder->account;
 	}
-	pthread_mutex_unlock(lock);
 	for (size_t i = 0; i < experiment->nr; i++)
 		if (experiment->threads[i].is_there)
 			look_at(experiment, &experiment->threads[i]);
@@ -496,14 +504,15 @@ static bool shall_poll(const struct experiment *experiment, uint64_t now_ns)
 
 static void hold_those_that_woke(struct experiment *experiment, uint64_t now_ns)
 {
+	note_idle_holders(experiment);
 	for (size_t i = 0; i < experiment->nr; i++) {
 		struct watched *thread = &experiment->threads[i];
 		struct tracee *tracee = &thread->holder->tracee;
 		struct proc_schedstat clocks;
 		struct proc_stat stat;
 
-		if (!may_wake_soon(thread, now_ns) || !tracee_clocks(tracee, &clocks) ||
-		    clocks.pcount == thread->clocks.pcount)
+		if (!thread->is_there || !may_wake_soon(thread, now_ns) ||
+		    !tracee_clocks(tracee, &clocks) || clocks.pcount == thread->clocks.pcount)
 			continue;
 		thread->is_awake = tracee_stat(tracee, &stat) && stat.state == 'R' &&
 				   !(stat.flags & PROC_FLAGS_ENDING);
