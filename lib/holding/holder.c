@@ -255,8 +255,18 @@ static bool begin(struct holder *holder)
 	return holder->has_begun;
 }
 
+/* It has ended, or will in a moment without the lock, if its thread did not stop. */
+static void await_end(struct holder *holder)
+{
+	if (!holder->has_begun || !holder->is_to_end)
+		return;
+	pthread_join(holder->id, NULL);
+	holder->has_begun = holder->is_to_end = false;
+}
+
 void holder_hold(struct holder *holder, int cpu)
 {
+	await_end(holder);
 	if (!holder->has_begun && !begin(holder))
 		return;
 	holder->cpu = cpu;
