@@ -8,6 +8,7 @@ import select
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -31,6 +32,16 @@ def program():
     raise unittest.SkipTest(f"none of {', '.join(PROGRAMS)} is installed")
 
 
+# Not by a shell: some take descriptors of one digit only.
+AS_3_AND_4 = """
+import fcntl, os, sys
+for number, given in enumerate([fcntl.fcntl(int(one), fcntl.F_DUPFD, 10) for one in sys.argv[1:3]], 3):
+    os.dup2(given, number)
+    os.close(given)
+os.execvp(sys.argv[3], sys.argv[3:])
+"""
+
+
 class Browser:
     """One page of one browser. Close it."""
 
@@ -40,7 +51,7 @@ class Browser:
         self.from_, to_write = os.pipe()
         # The pipe is descriptors 3 and 4 of the browser, by the way it is defined.
         self.process = subprocess.Popen(
-            ["sh", "-c", f'exec "$@" 3<&{to_read} 4>&{to_write}', "sh", program(),
+            [sys.executable, "-c", AS_3_AND_4, str(to_read), str(to_write), program(),
              "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
              "--no-first-run", "--remote-debugging-pipe", "--hide-scrollbars",
              f"--user-data-dir={self.home.name}", "about:blank"],
