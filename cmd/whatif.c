@@ -154,6 +154,14 @@ static int print(const struct whatif *whatif, const struct whatif_facts *facts, 
 	return failed ? err_sys(err, "cannot write standard error") : 0;
 }
 
+/* If nothing was written. */
+static void discard_output(struct whatif_args *args)
+{
+	if (args->is_open)
+		output_file_discard(&args->file);
+	args->is_open = false;
+}
+
 static char *progress_text(const struct whatif *whatif)
 {
 	switch (whatif->settings.measure) {
@@ -328,6 +336,8 @@ static int run(struct whatif *whatif)
 		pass_on(whatif);
 	if (status < 0)
 		print_err(&err);
+	/* The end may be that of the command, by a signal. */
+	discard_output(whatif->args);
 	whatif_wait_for_command(whatif);
 	if (status < 0 && !whatif->runs.is_failed)
 		return own_failure;
@@ -416,8 +426,7 @@ static int run_whatif(const struct command *self, int argc, char **argv)
 		whatif.argv = first < argc ? argv + first : NULL;
 		status = run(&whatif);
 	}
-	if (args.is_open)
-		output_file_discard(&args.file);
+	discard_output(&args);
 	whatif_plan_release(&whatif.plan);
 	whatif_candidates_release(&whatif.candidates);
 	profile_free(whatif.profile);

@@ -75,6 +75,13 @@ class WhatifRuns(LiveCase):
         done = profc("whatif", "-d", "6s", "--", "sh", "-c", "kill -KILL $$", status=-signal.SIGKILL)
         self.assertIn("the command died of signal 9: there is nothing", done.stderr)
 
+    def test_no_part_of_a_file_stays_when_the_command_dies(self):
+        """Also where files cannot be without a name until they are complete."""
+        library = build("no_unnamed_files", "-O2", "-shared", "-fPIC", libraries=("-ldl",))
+        profc("whatif", "-d", "6s", "-o", self.path("table"), "--", "sh", "-c", "kill -KILL $$",
+              status=-signal.SIGKILL, env={**os.environ, "LD_PRELOAD": library})
+        self.assertEqual(os.listdir(self.directory), [])
+
     def test_each_run_has_the_same_input(self):
         directory = self.directory
         seen, given = (os.path.join(directory, name) for name in ("seen", "given"))
