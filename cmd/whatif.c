@@ -249,9 +249,10 @@ static int find_and_try(struct whatif *whatif, struct err *err)
 		counts = experiment_counts(whatif->experiment);
 		experiment_free(whatif->experiment);
 	}
-	if (counts.is_reaped && whatif->settings.measure != WHATIF_RUNS) {
+	if (counts.is_reaped && !whatif->is_reaped) {
 		whatif->is_reaped = true;
-		whatif->status = counts.status;
+		if (!whatif->status)
+			whatif->status = counts.status;
 	}
 	if (whatif->counting)
 		counting_end(whatif->counting);
@@ -294,13 +295,12 @@ static void take_over_signals(struct whatif *whatif)
 	end_listener_start(&whatif->listener, NULL);
 }
 
-/* From the terminal the command has got the signal as well. */
+/* From the terminal the command, or the current run of it, has got the signal as well. */
 static void pass_on(const struct whatif *whatif)
 {
 	const struct signalfd_siginfo *info = &whatif->listener.info;
 
-	if (whatif->argv && !whatif->is_reaped && whatif->settings.measure != WHATIF_RUNS &&
-	    info->ssi_code != SI_KERNEL)
+	if (whatif->argv && !whatif->is_reaped && info->ssi_code != SI_KERNEL)
 		kill(whatif->pid, (int)info->ssi_signo);
 }
 

@@ -165,7 +165,7 @@ class WhatifRuns(LiveCase):
         self.assertIn("--progress", done.stderr)
         self.assertIn("items_per_s", done.stdout)
 
-    def test_a_signal_ends_it_after_the_run(self):
+    def test_a_signal_ends_it_and_the_run(self):
         with subprocess.Popen(
             [PROFC, "whatif", "--json", "-d", "60s", "--", *self.command(200)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -174,10 +174,23 @@ class WhatifRuns(LiveCase):
             time.sleep(8)
             running.send_signal(signal.SIGTERM)
             _, said = running.communicate(timeout=30)
-        if running.returncode == 0:
-            self.assertTrue(json.loads(said.splitlines()[-1])["cut_short"])
+        self.assertEqual(running.returncode, -signal.SIGTERM, said)
+        last = said.splitlines()[-1]
+        if last.startswith("{"):
+            self.assertTrue(json.loads(last)["cut_short"])
         else:  # on a busy machine it was in the first runs
             self.assertRegex(said, "first")
+
+    def test_a_signal_goes_on_to_the_first_run(self):
+        with subprocess.Popen(
+            [PROFC, "whatif", "-d", "3000s", "--", "sh", "-c", "echo ready; exec sleep 200"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        ) as running:
+            self.assertEqual(running.stdout.readline(), "ready\n")
+            running.send_signal(signal.SIGTERM)
+            _, said = running.communicate(timeout=60)
+        self.assertEqual(running.returncode, -signal.SIGTERM)
+        self.assertIn("in the middle of the first run", said)
 
     def test_bytes_of_a_single_run(self):
         """--written is what was the default of commands, too."""
