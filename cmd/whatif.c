@@ -32,6 +32,8 @@
 /* A run may be short, and so is the time to find its functions; what that costs does not count. */
 #define RUN_HZ		     2000
 #define RUN_OVERHEAD_PERCENT 20
+/* A job has stopped by then. */
+#define STOP_US 20000
 
 struct whatif_args {
 	struct record_options record;
@@ -277,6 +279,16 @@ static int status_of_command(const struct whatif *whatif)
 	return 128 + WTERMSIG(whatif->status);
 }
 
+/*
+ * Job control stops the whole job, but threads that are held would stand still with us, and a trial
+ * would last as long: all of it goes on. Some programs take a moment to stop.
+ */
+static void continue_job(void)
+{
+	usleep(STOP_US);
+	kill(0, SIGCONT);
+}
+
 static void take_over_signals(struct whatif *whatif)
 {
 	sigset_t ours;
@@ -286,13 +298,12 @@ static void take_over_signals(struct whatif *whatif)
 	sigaddset(&ours, SIGTERM);
 	sigaddset(&ours, SIGHUP);
 	sigaddset(&ours, SIGQUIT);
-	/* Threads that are held would stand still with us. */
 	sigaddset(&ours, SIGTSTP);
 	/* A closed pipe or a full disk is an error of write(2), not the end of profc. */
 	sigaddset(&ours, SIGPIPE);
 	sigaddset(&ours, SIGXFSZ);
 	child_signals_take_over(&ours, &whatif->former_signals);
-	end_listener_start(&whatif->listener, NULL);
+	end_listener_start(&whatif->listener, continue_job);
 }
 
 /* From the terminal the command, or the current run of it, has got the signal as well. */

@@ -113,6 +113,8 @@ void whatif_wait_for_command(struct whatif *whatif)
 	sigaddset(&handled, SIGTERM);
 	sigaddset(&handled, SIGHUP);
 	sigaddset(&handled, SIGQUIT);
+	/* Nothing is held any more: profc stops with it. */
+	sigaddset(&handled, SIGTSTP);
 	signal_pipe_open(&signals, &handled);
 	recording_child_wait(whatif->pid, signals.fd, &status);
 	signal_pipe_close(&signals);

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import resource
+import signal
 import subprocess
 import tempfile
 import threading
@@ -162,6 +163,34 @@ class Whatif(LiveCase):
         self.assertRegex(table[3], r"^work_[ab] +[\d.]+%")
         self.assertEqual(json.loads(output)["interrupted"], 0)
         self.assertEqual(running.returncode, 7)
+
+    def test_a_job_that_cannot_be_suspended_goes_on(self):
+        """Until the experiments end: then it is a job as any other, and can be."""
+        program = build("works_in_pipeline", "-pthread")
+        with subprocess.Popen(
+            [PROFC, "whatif", "--written", "-d", "4s", "--", "sh", "-c", 'echo $$; exec "$@"', "-",
+             program, "500", "300"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            preexec_fn=os.setpgrp,
+        ) as running:
+            def has_stopped():
+                got, status = os.waitpid(running.pid, os.WUNTRACED | os.WNOHANG)
+                return got == running.pid and os.WIFSTOPPED(status)
+
+            self.addCleanup(running.kill)
+            command = int(running.stdout.readline())
+            self.assertEqual(running.stdout.readline(), "ready\n")
+            os.killpg(running.pid, signal.SIGTSTP)
+            self.assertIn("writes nothing", running.stderr.readline())
+            stands = procfs.state(command) in ("t", "T")
+            os.killpg(running.pid, signal.SIGTSTP)
+            try:
+                self.eventually(has_stopped, "a stop of profc")
+            finally:
+                os.killpg(running.pid, signal.SIGCONT)
+                output, _ = running.communicate(timeout=60)
+        self.assertFalse(stands)
+        self.assertGreater(json.loads(output)["items_per_s"], 0)
 
     def test_calls_that_wait_come_out_as_ever(self):
         """But for long transfers, and what waits for a CPU: as with recordings (test_transfers)."""
