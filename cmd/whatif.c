@@ -212,7 +212,7 @@ static int show(const struct whatif *whatif, const struct experiment_counts *cou
 		.spared_percent = counts->nr_running ? 100.0 * (double)counts->nr_spared /
 							       (double)counts->nr_running
 						     : 0,
-		.is_cut_short = whatif->is_cut_short,
+		.cut_short = whatif->cut_short,
 	};
 
 	return print(whatif, &facts, err);

@@ -64,7 +64,7 @@ struct whatif {
 	struct experiment *experiment;
 	struct whatif_window baselines; /* the sum of all */
 	uint64_t nr_trials;
-	bool is_cut_short;
+	const char *cut_short; /* as of whatif_facts */
 	int status;	/* of the command, as of waitpid(2); of RUNS, of the first that failed */
 	bool is_reaped; /* the command, or the current run */
 	struct whatif_runs runs;
@@ -79,6 +79,10 @@ void whatif_show_trial(const struct whatif *whatif, const struct whatif_trial *t
 /* The function to be made faster; in a baseline, without a trial, there is none. */
 struct experiment_function whatif_trial_function(const struct whatif *whatif,
 						 const struct whatif_trial *trial);
+/* Of a window that came to no end, now: why there can be no more of them. */
+const char *whatif_why_cut_short(const struct whatif *whatif);
+/* If that was before the end of the first trial. */
+int whatif_refuse_cut(const struct whatif *whatif, struct err *err);
 void whatif_add_baseline(struct whatif *whatif, const struct whatif_window *window);
 
 /* WHATIF_LATENCY, for experiment_options: the number of requests inside, and of those that ended.

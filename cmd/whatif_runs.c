@@ -150,7 +150,7 @@ static int check_end(struct whatif *whatif, int status, struct err *err)
 	describe(status, now, sizeof(now));
 	describe(whatif->runs.first_status, first, sizeof(first));
 	whatif->runs.is_failed = true;
-	whatif->is_cut_short = true;
+	whatif->cut_short = "a run has ended otherwise than the first one";
 	if (WIFSIGNALED(status) && is_asked_to_end(whatif))
 		err_set(err, ERR_GONE, "ended in the middle of a run");
 	else if (WIFSIGNALED(status))
@@ -218,13 +218,14 @@ static int run_once(struct whatif *whatif, const struct whatif_trial *trial,
 	if (status < 0)
 		return status;
 	is_over = experiment_run_to_end(whatif->experiment, &function, whatif->end_ns, window);
+	if (!is_over && clock_monotonic_ns() < whatif->end_ns)
+		whatif->cut_short = whatif_why_cut_short(whatif);
 	experiment_aim(whatif->experiment, 0, NULL);
 	counts = experiment_counts(whatif->experiment);
 	if (!is_over) {
 		whatif->is_reaped = counts.is_reaped;
 		if (counts.is_reaped && !whatif->status)
 			whatif->status = counts.status;
-		whatif->is_cut_short = clock_monotonic_ns() < whatif->end_ns;
 		return UNFINISHED;
 	}
 	if (counts.is_reaped)
@@ -286,12 +287,16 @@ static int experiment(struct whatif *whatif, struct err *err)
 	if (!whatif->experiment)
 		return err->code;
 	status = run_once(whatif, NULL, &baseline, err);
-	if (status == UNFINISHED)
+	if (status == UNFINISHED && !whatif->cut_short)
 		return err_set(err, ERR_GONE, "the time was over before the first trial");
+	if (status == UNFINISHED)
+		return whatif_refuse_cut(whatif, err);
 	if (status < 0)
 		return status;
 	whatif_plan_init(&whatif->plan, nr_functions(whatif, &baseline), clock_monotonic_ns());
 	status = run_trials(whatif, &baseline, err);
+	if (status == UNFINISHED && whatif->cut_short && !whatif->nr_trials)
+		return whatif_refuse_cut(whatif, err);
 	if (status == UNFINISHED)
 		return 0;
 	if (status < 0 && whatif->nr_trials) {

@@ -108,6 +108,41 @@ void whatif_add_baseline(struct whatif *whatif, const struct whatif_window *wind
 			whatif_flow_join(&whatif->baselines.flows[0], &window->flows[i]);
 }
 
+struct living {
+	pid_t pid;
+	bool is_there;
+};
+
+static bool note_living(void *context, pid_t tid)
+{
+	struct living *living = context;
+
+	living->is_there = !proc_task_has_ended(living->pid, tid);
+	return !living->is_there;
+}
+
+/* Without its first thread a process may live on. */
+static bool program_has_ended(pid_t pid)
+{
+	struct living living = {.pid = pid};
+
+	proc_for_each_task(pid, note_living, &living);
+	return !living.is_there;
+}
+
+const char *whatif_why_cut_short(const struct whatif *whatif)
+{
+	if (atomic_load(&whatif->listener.asked))
+		return "a signal asked for the end";
+	return program_has_ended(whatif->pid) ? "the program has ended"
+					      : "a thread of the program does not stop";
+}
+
+int whatif_refuse_cut(const struct whatif *whatif, struct err *err)
+{
+	return err_set(err, ERR_GONE, "%s before the end of the first trial", whatif->cut_short);
+}
+
 static uint64_t written_bytes(pid_t pid)
 {
 	struct buf text = {0};
@@ -179,7 +214,7 @@ static void run_trials(struct whatif *whatif, uint64_t length_ns, struct whatif_
 		whatif_show_trial(whatif, &trial);
 		if (!run_window(whatif, &trial, length_ns, &window) ||
 		    !run_window(whatif, NULL, length_ns, &after)) {
-			whatif->is_cut_short = true;
+			whatif->cut_short = whatif_why_cut_short(whatif);
 			return;
 		}
 		whatif_plan_add(&whatif->plan, &trial, &window, before, &after);
@@ -227,19 +262,18 @@ static int experiment(struct whatif *whatif, struct err *err)
 				    (struct prober_counting){.calls = true}, clock_monotonic_ns());
 	whatif_plan_init(&whatif->plan, whatif->candidates.nr, clock_monotonic_ns());
 	if (!run_first(whatif, &baseline))
-		status = err_set(err, ERR_GONE,
-				 atomic_load(&whatif->listener.asked)
-					 ? "asked to end before the first trial"
-					 : "the program has ended before the first trial");
+		whatif->cut_short = whatif_why_cut_short(whatif);
 	else if (!baseline.progress)
 		status = refuse_standstill(whatif, err);
 	else if (is_latency)
 		status = whatif_latency_begin(whatif, &baseline, err);
-	if (is_latency && status == 0)
+	if (status < 0)
+		return status;
+	if (is_latency && !whatif->cut_short)
 		whatif_add_baseline(whatif, &baseline);
-	if (status == 0)
+	if (!whatif->cut_short)
 		run_trials(whatif, window_ns(whatif, &baseline), &baseline);
-	return status;
+	return whatif->cut_short && !whatif->nr_trials ? whatif_refuse_cut(whatif, err) : 0;
 }
 
 int whatif_try_process(struct whatif *whatif, struct err *err)

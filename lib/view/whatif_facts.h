@@ -29,7 +29,7 @@ struct whatif_facts {
 	size_t nr_threads;
 	uint64_t nr_trials, nr_holds, nr_sleeps, nr_undecided;
 	double spared_percent; /* of the time of running threads that could not be held */
-	bool is_cut_short;     /* the process ended, or the user has asked for the end */
+	const char *cut_short; /* why trials ended before the time was over; NULL: they did not */
 };
 
 #endif

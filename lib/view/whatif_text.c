@@ -197,7 +197,7 @@ void whatif_print_json(const struct whatif_facts *facts, struct sink *sink)
 	json_key_u64(&json, "undecided_sleeps", facts->nr_undecided);
 	json_key(&json, "not_held_pct");
 	json_double(&json, facts->spared_percent, 2);
-	json_key_bool(&json, "cut_short", facts->is_cut_short);
+	json_key_bool(&json, "cut_short", facts->cut_short != NULL);
 	json_key_array_begin(&json, "functions");
 	for (size_t i = 0; i < facts->nr; i++)
 		put_row(&json, &facts->rows[i], &facts->functions[i]);

@@ -190,6 +190,8 @@ void whatif_append_notes(struct buf *out, const struct whatif_facts *facts)
 	append_count(out, facts->nr_holds);
 	buf_printf(out, " holds: %.0f%% of that time is taken off the clock\n",
 		   facts->slower_percent);
+	if (facts->cut_short)
+		buf_printf(out, "they ended early, as %s\n", facts->cut_short);
 	if ((double)nr_late > LATE_PART * (double)facts->nr_trials)
 		buf_printf(out,
 			   "%zu of them have no result, as threads could not be held in time: is a "

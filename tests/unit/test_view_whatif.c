@@ -12,6 +12,7 @@ TEST(whatif_text, has_a_row_for_each_function_and_notes)
 	struct sink sink = SINK_MEMORY;
 
 	made_whatif_pipeline(&made);
+	made.facts.cut_short = "the program has ended";
 	made.facts.nr_undecided = 100;
 	made.facts.spared_percent = 6;
 	whatif_print_text(&made.facts, &view, &sink);
@@ -29,6 +30,7 @@ TEST(whatif_text, has_a_row_for_each_function_and_notes)
 			    "not measured\n\n"
 			    "58 trials in 50 s, 148,220 holds: 21% of that time is taken off the "
 			    "clock\n"
+			    "they ended early, as the program has ended\n"
 			    "6 of them have no result, as threads could not be held in time: is a "
 			    "CPU idle?\n"
 			    "10% of the sleeps wait for a descriptor: taken as ended from outside\n"
