@@ -206,7 +206,7 @@ void whatif_append_notes(struct buf *out, const struct whatif_facts *facts)
 			   100.0 * (double)facts->nr_undecided / (double)facts->nr_sleeps);
 	if (facts->spared_percent > SPARED_PERCENT)
 		buf_printf(out,
-			   "%.0f%% of the running threads were not held: a stop would cut their "
-			   "transfers short\n",
+			   "%.0f%% of the running threads were not held: a stop would cut "
+			   "transfers short, or they are traced\n",
 			   facts->spared_percent);
 }

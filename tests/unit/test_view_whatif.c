@@ -34,7 +34,7 @@ TEST(whatif_text, has_a_row_for_each_function_and_notes)
 			    "6 of them have no result, as threads could not be held in time: is a "
 			    "CPU idle?\n"
 			    "10% of the sleeps wait for a descriptor: taken as ended from outside\n"
-			    "6% of the running threads were not held: a stop would cut their "
-			    "transfers short\n");
+			    "6% of the running threads were not held: a stop would cut "
+			    "transfers short, or they are traced\n");
 	sink_release(&sink);
 }
