@@ -263,16 +263,18 @@ struct whatif_gain whatif_point_gain(const struct whatif_point *point)
 /* The rules look at these: gains of at least LEAST_PAIRS trials, at several speeds. */
 struct facts {
 	bool is_tried; /* of fewer ones, too */
+	/* Alone at its speed, with 95 %, and large enough: is one of them? */
+	bool is_gain_seen, is_loss_seen;
 	/*
 	 * The gain at one speed is surely more than `low`, and at one less than `high`: ends of
 	 * several intervals, which have to be right together (Bonferroni).
 	 */
 	double low, high;
-	struct whatif_gain most, least; /* those that `low` and `high` are of, as they are shown */
-	struct whatif_gain largest;	/* that is not wide; else `most` */
-	double widest_percent;		/* infinite if not all speeds in the middle count */
-	size_t enough;			/* the least speed with nearly all of the gain */
-	size_t last;			/* the highest one of those that are not wide */
+	struct whatif_gain most;    /* the one that `low` is of, as it is shown */
+	struct whatif_gain largest; /* that is not wide; else `most` */
+	double widest_percent;	    /* infinite if not all speeds in the middle count */
+	size_t enough;		    /* the least speed with nearly all of the gain */
+	size_t last;		    /* the highest one of those that are not wide */
 };
 
 static bool counts(const struct whatif_point *point)
@@ -289,6 +291,11 @@ static double tail_of_each(const struct whatif_function *function)
 	return CONFIDENCE_TAIL / (double)(nr ? nr : 1);
 }
 
+static bool is_seen(const struct whatif_gain *gain)
+{
+	return fabs(gain->percent) >= fmax(SMALL_PERCENT, gain->half_percent);
+}
+
 static void add_point(struct facts *facts, const struct whatif_point *point, double tail)
 {
 	struct whatif_gain gain = whatif_point_gain(point), sure = gain_of(point, tail);
@@ -297,10 +304,9 @@ static void add_point(struct facts *facts, const struct whatif_point *point, dou
 		facts->low = sure.percent - sure.half_percent;
 		facts->most = gain;
 	}
-	if (sure.percent + sure.half_percent < facts->high) {
-		facts->high = sure.percent + sure.half_percent;
-		facts->least = gain;
-	}
+	facts->high = fmin(facts->high, sure.percent + sure.half_percent);
+	facts->is_gain_seen |= gain.percent > 0 && is_seen(&gain);
+	facts->is_loss_seen |= gain.percent < 0 && is_seen(&gain);
 	facts->widest_percent = fmax(facts->widest_percent, gain.half_percent);
 }
 
@@ -366,25 +372,20 @@ static bool is_unknown(const struct facts *facts)
 
 static bool is_slower(const struct facts *facts)
 {
-	return facts->high < -SMALL_PERCENT &&
-	       facts->most.percent - facts->most.half_percent < SMALL_PERCENT;
-}
-
-static bool is_seen(const struct whatif_gain *gain)
-{
-	return fabs(gain->percent) >= fmax(SMALL_PERCENT, gain->half_percent);
+	return facts->high < -SMALL_PERCENT && !facts->is_gain_seen;
 }
 
 /* One that is seen at a speed, but not surely where several are looked at, is uncertain. */
 static bool has_no_effect(const struct facts *facts)
 {
-	return facts->widest_percent <= WIDE_PERCENT && !is_seen(&facts->most) &&
-	       !is_seen(&facts->least);
+	return facts->widest_percent <= WIDE_PERCENT && !facts->is_gain_seen &&
+	       !facts->is_loss_seen;
 }
 
+/* What is surely there may be a small one, and what is seen be as wide as anything. */
 static bool is_uncertain(const struct facts *facts)
 {
-	return facts->low <= 0 || facts->most.percent < SMALL_PERCENT;
+	return facts->low <= 0 || !facts->is_gain_seen || facts->largest.percent < SMALL_PERCENT;
 }
 
 static bool helps_up_to(const struct facts *facts)

@@ -259,6 +259,62 @@ TEST(verdict, a_narrow_interval_is_no_bound)
 	assert_true(fabs(verdict.most.percent - 7.7) < 0.001);
 }
 
+/* That of a function with these gains, in percent; known to `halves`, with 95 %. 0: not tried. */
+static struct whatif_verdict verdict_of_gains(const double gains[WHATIF_NR_SPEEDS],
+					      const double halves[WHATIF_NR_SPEEDS])
+{
+	struct whatif_plan plan;
+
+	whatif_plan_init(&plan, 1, 5);
+	for (size_t i = 0; i < WHATIF_NR_SPEEDS; i++) {
+		/* The half is 4.303 times the standard error, of three values: one is the mean. */
+		double scatter = halves[i] / 4.303 * sqrt(3);
+
+		for (int k = -1; halves[i] > 0 && k <= 1; k++) {
+			struct whatif_window base = window(1000000, 0);
+			struct whatif_window made =
+				window((uint64_t)(10000 * (100 + gains[i] + k * scatter)), 0);
+
+			whatif_plan_add(&plan, &(struct whatif_trial){.speed = i}, &made, &base,
+					&base);
+		}
+	}
+	return verdict_of(&plan);
+}
+
+static enum whatif_word word_of_gains(const double gains[WHATIF_NR_SPEEDS],
+				      const double halves[WHATIF_NR_SPEEDS])
+{
+	return verdict_of_gains(gains, halves).word;
+}
+
+/* A lucky narrow interval hid the others: only the highest lower end was asked. */
+TEST(verdict, a_gain_that_is_seen_is_an_effect)
+{
+	/* The other one is not sure where both are to be right, but the first one is. */
+	assert_int_equal(
+		word_of_gains((double[]){0, 2.5, 5.3, 0, 0}, (double[]){0, 0.25, 3.5, 0, 0}),
+		WHATIF_BOTTLENECK);
+	assert_int_equal(
+		word_of_gains((double[]){0, 2.5, 5.3, 0, 12}, (double[]){0, 0.25, 3.5, 0, 7.5}),
+		WHATIF_BOTTLENECK);
+	assert_int_equal(
+		word_of_gains((double[]){0, -2.5, -5.3, 0, 0}, (double[]){0, 0.25, 3.5, 0, 0}),
+		WHATIF_UNCERTAIN);
+	/* Neither is seen that has 3 %. */
+	assert_int_equal(word_of_gains((double[]){0, 2.5, 5.3, 0, 0}, (double[]){0, 0.25, 6, 0, 0}),
+			 WHATIF_NO_EFFECT);
+}
+
+TEST(verdict, a_gain_that_is_seen_is_no_contention)
+{
+	assert_int_equal(
+		word_of_gains((double[]){-5, 2, 20, 0, 0}, (double[]){0.5, 0.25, 14.9, 0, 0}),
+		WHATIF_UNCERTAIN);
+	assert_int_equal(word_of_gains((double[]){-5, 2, 0, 0, 0}, (double[]){0.5, 0.25, 2, 0, 0}),
+			 WHATIF_SLOWER);
+}
+
 TEST(verdict, is_not_of_two_trials)
 {
 	struct whatif_plan plan;
