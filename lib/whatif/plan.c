@@ -271,7 +271,7 @@ struct facts {
 	 */
 	double low, high;
 	struct whatif_gain most;    /* the one that `low` is of, as it is shown */
-	struct whatif_gain largest; /* that is not wide; else `most` */
+	struct whatif_gain largest; /* that is not wide; or `most`, if `low` is above that */
 	double widest_percent;	    /* infinite if not all speeds in the middle count */
 	size_t enough;		    /* the least speed with nearly all of the gain */
 	size_t last;		    /* the highest one of those that are not wide */
@@ -315,10 +315,13 @@ static bool is_wide(const struct whatif_gain *gain, double percent)
 	return gain->half_percent > fmax(WIDE_PERCENT, WIDE_PART * percent);
 }
 
-/* A lucky interval, however narrow, is no bound for a speed with a larger gain. */
+/*
+ * A lucky interval, however narrow, is no bound for a speed with a larger gain; and a wide one is
+ * none, but where even its lower end is above the others.
+ */
 static void find_largest(struct facts *facts, const struct whatif_function *function)
 {
-	facts->largest = facts->most;
+	facts->largest = (struct whatif_gain){.percent = -INFINITY};
 	for (size_t i = 0; i < WHATIF_NR_SPEEDS; i++) {
 		struct whatif_gain gain = whatif_point_gain(&function->points[i]);
 
@@ -326,6 +329,8 @@ static void find_largest(struct facts *facts, const struct whatif_function *func
 		    gain.percent > facts->largest.percent)
 			facts->largest = gain;
 	}
+	if (facts->low >= facts->largest.percent)
+		facts->largest = facts->most;
 }
 
 /* A gain that may be anywhere is no sign that a higher speed has no more. */

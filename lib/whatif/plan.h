@@ -106,7 +106,7 @@ enum whatif_word {
 
 struct whatif_verdict {
 	enum whatif_word word;
-	struct whatif_gain most; /* by the lower end of its interval; not known with few trials */
+	struct whatif_gain most; /* the largest one that is not wide; not known with few trials */
 	double up_to_percent;	 /* HELPS_UP_TO: the least speed that gains nearly all of it */
 };
 

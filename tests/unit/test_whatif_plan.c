@@ -306,6 +306,19 @@ TEST(verdict, a_gain_that_is_seen_is_an_effect)
 			 WHATIF_NO_EFFECT);
 }
 
+/* Wide is one that is not within half of it: it is the most where it is surely more than others. */
+TEST(verdict, a_wide_gain_is_the_most_where_that_is_sure)
+{
+	struct whatif_verdict verdict =
+		verdict_of_gains((double[]){0, 25, 100, 0, 0}, (double[]){0, 4, 54.7, 0, 0});
+
+	/* It is surely more than 21 where both are to be right: no less than the other may be. */
+	assert_true(fabs(verdict.most.percent - 25) < 0.001);
+	verdict = verdict_of_gains((double[]){0, 15, 100, 0, 0}, (double[]){0, 2.5, 54.7, 0, 0});
+	assert_true(fabs(verdict.most.percent - 100) < 0.001);
+	assert_int_equal(verdict.word, WHATIF_BOTTLENECK);
+}
+
 TEST(verdict, a_gain_that_is_seen_is_no_contention)
 {
 	assert_int_equal(
