@@ -31,10 +31,13 @@ static size_t index_of_speed(double speed)
 struct whatif_gain whatif_shown_gain(const struct whatif_function *function, size_t i)
 {
 	static const double speeds[] = {0.25, 0.5};
+	const struct whatif_point *point;
 
 	if (i == WHATIF_NR_SHOWN - 1)
 		return whatif_function_verdict(function).most;
-	return whatif_point_gain(&function->points[index_of_speed(speeds[i])]);
+	point = &function->points[index_of_speed(speeds[i])];
+	return whatif_point_counts(point) ? whatif_point_gain(point)
+					  : (struct whatif_gain){.is_known = false};
 }
 
 /* Tenths of a percent, or whole ones where these are many. */

@@ -14,7 +14,10 @@ struct whatif_gain;
 struct whatif_point;
 struct whatif_row;
 
-/* The gains that tables have: at two of the speeds, and the most of all. */
+/*
+ * The gains that tables have: at two of the speeds, and the most of all. Not known with fewer
+ * trials than a verdict takes, which may be more than "the most".
+ */
 #define WHATIF_NR_SHOWN 3
 extern const char *const whatif_shown_headers[WHATIF_NR_SHOWN];
 struct whatif_gain whatif_shown_gain(const struct whatif_function *function, size_t i);

@@ -277,7 +277,7 @@ struct facts {
 	size_t last;		    /* the highest one of those that are not wide */
 };
 
-static bool counts(const struct whatif_point *point)
+bool whatif_point_counts(const struct whatif_point *point)
 {
 	return point->nr >= LEAST_PAIRS && whatif_point_gain(point).is_known;
 }
@@ -287,7 +287,7 @@ static double tail_of_each(const struct whatif_function *function)
 	size_t nr = 0;
 
 	for (size_t i = 0; i < WHATIF_NR_SPEEDS; i++)
-		nr += counts(&function->points[i]);
+		nr += whatif_point_counts(&function->points[i]);
 	return CONFIDENCE_TAIL / (double)(nr ? nr : 1);
 }
 
@@ -325,7 +325,7 @@ static void find_largest(struct facts *facts, const struct whatif_function *func
 	for (size_t i = 0; i < WHATIF_NR_SPEEDS; i++) {
 		struct whatif_gain gain = whatif_point_gain(&function->points[i]);
 
-		if (counts(&function->points[i]) && !is_wide(&gain, gain.percent) &&
+		if (whatif_point_counts(&function->points[i]) && !is_wide(&gain, gain.percent) &&
 		    gain.percent > facts->largest.percent)
 			facts->largest = gain;
 	}
@@ -341,7 +341,8 @@ static void find_enough(struct facts *facts, const struct whatif_function *funct
 	for (size_t i = WHATIF_NR_SPEEDS; i-- > 0;) {
 		struct whatif_gain gain = whatif_point_gain(&function->points[i]);
 
-		if (!counts(&function->points[i]) || is_wide(&gain, facts->largest.percent))
+		if (!whatif_point_counts(&function->points[i]) ||
+		    is_wide(&gain, facts->largest.percent))
 			continue;
 		if (is_first)
 			facts->last = facts->enough = i;
@@ -360,7 +361,7 @@ static struct facts facts_of(const struct whatif_function *function)
 		const struct whatif_point *point = &function->points[i];
 
 		facts.is_tried = facts.is_tried || whatif_point_gain(point).is_known;
-		if (counts(point))
+		if (whatif_point_counts(point))
 			add_point(&facts, point, tail);
 		else if (is_in_middle(i))
 			facts.widest_percent = INFINITY;

@@ -94,6 +94,8 @@ struct whatif_gain {
 };
 
 struct whatif_gain whatif_point_gain(const struct whatif_point *point);
+/* Are there as many trials as a verdict takes? */
+bool whatif_point_counts(const struct whatif_point *point);
 
 enum whatif_word {
 	WHATIF_UNKNOWN,	  /* too little was measured */

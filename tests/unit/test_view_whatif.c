@@ -5,6 +5,25 @@
 #include "tests/unit/unit.h"
 #include "view/style.h"
 
+/* It would be more than "at most". */
+TEST(whatif_text, gains_of_two_trials_are_not_in_the_table)
+{
+	const struct view view = {.columns = 110};
+	struct made_whatif made;
+	struct sink sink = SINK_MEMORY;
+
+	made_whatif_init(&made);
+	made_whatif_add(&made, "work_a", 66.5);
+	made_whatif_tried(&made, 1, 33, 2);
+	made_whatif_tried(&made, 2, 98, 2);
+	made.functions[0].points[2].nr = 2;
+	whatif_print_text(&made.facts, &view, &sink);
+	assert_non_null(strstr(buf_str(&sink.pending),
+			       "work_a      66.5%  +33.0%  \xc2\xb1 2.0   -         +33.0% "
+			       "\xc2\xb1 2.0  bottleneck\n"));
+	sink_release(&sink);
+}
+
 TEST(whatif_text, has_a_row_for_each_function_and_notes)
 {
 	const struct view view = {.columns = 110};
