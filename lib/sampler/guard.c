@@ -87,7 +87,9 @@ bool guard_begins_visit(struct sampled_thread *thread)
 {
 	struct stop_guard *guard = &thread->process->guard;
 
-	guard->reads_anyway = false;
+	/* It is for the stop of one that would not be stopped otherwise. */
+	if (guard->reads_anyway && is_addressee(thread))
+		guard->reads_anyway = false;
 	return are_unread(guard);
 }
 
@@ -98,19 +100,35 @@ static uint32_t nr_filters_of(pid_t tid)
 	return proc_read_status(tid, &status) ? status.nr_filters : 0;
 }
 
+/* May a thread wait in such a call, now or soon? */
+static bool may_be_continued(const struct sampled_thread *thread)
+{
+	const struct seen_sleep *sleep = &thread->sleep;
+
+	return !sleep->is_known || !sleep->is_asleep || syscall_is_continued(sleep->syscall_nr);
+}
+
 /*
- * Where signals may go to any thread, no other stop will ever show the filters, which mostly are
- * harmless: after this time one thread is stopped all the same.
+ * Where signals may go to each thread that has them, no other stop will ever show the filters,
+ * which mostly are harmless: after this time such a thread is stopped all the same.
  */
 #define UNREAD_NS NS_PER_SEC
 
-static bool all_are_addressees(const struct sampled_process *process)
+/*
+ * Will filters be read at a stop of a thread to which no signals go? Threads may have fewer than
+ * the main one: it can have installed them for itself, after they began.
+ */
+static bool will_be_read(const struct sampled_process *process)
 {
 	const struct roster_thread *thread = process->roster->threads;
 
-	while (thread && is_addressee(thread->owner))
-		thread = thread->next;
-	return !thread;
+	for (; thread; thread = thread->next) {
+		if (may_be_continued(thread->owner) &&
+		    nr_filters_of(thread->tracee.tid) > process->guard.nr_known &&
+		    !is_addressee(thread->owner))
+			return true;
+	}
+	return false;
 }
 
 static void ask_for_filters(struct sampler *sampler, struct sampled_process *process,
@@ -120,7 +138,7 @@ static void ask_for_filters(struct sampler *sampler, struct sampled_process *pro
 
 	if (!guard->unread_from_ns)
 		guard->unread_from_ns = now_ns;
-	if (all_are_addressees(process)) {
+	if (!will_be_read(process)) {
 		guard->reads_anyway = now_ns - guard->unread_from_ns >= UNREAD_NS;
 		return;
 	}
@@ -145,14 +163,6 @@ static void count_filters(struct sampler *sampler, struct sampled_process *proce
 		ask_for_filters(sampler, process, now_ns);
 	else
 		guard->unread_from_ns = 0;
-}
-
-/* May a thread wait in such a call, now or soon? */
-static bool may_be_continued(const struct sampled_thread *thread)
-{
-	const struct seen_sleep *sleep = &thread->sleep;
-
-	return !sleep->is_known || !sleep->is_asleep || syscall_is_continued(sleep->syscall_nr);
 }
 
 static bool others_may_be_continued(const struct sampled_thread *addressee)

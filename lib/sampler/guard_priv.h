@@ -29,7 +29,7 @@ void guard_new_thread(struct sampled_thread *thread, bool sees_stacks);
  * thread is woken for them. The wait of that one is then continued by restart_syscall(2), for which
  * a filter of system calls (seccomp) may kill the process. So: must this thread, if signals go to
  * it, not be visited now? Where filters forbid that call, and while filters that we may read are
- * not read; but if signals may go to all threads, one of them is visited in the end.
+ * not read; but if signals go to all that have these, one of them is visited in the end.
  */
 bool guard_addressee(struct sampler *sampler, struct sampled_thread *thread, uint64_t now_ns);
 /* Are filters of its process to be read at a stop of this thread, to which no signals go? */

@@ -69,7 +69,7 @@ struct stop_guard {
 	uint32_t nr_filters;	   /* of system calls, that one of its threads has; */
 	uint64_t filters_again_ns; /* they are counted again then */
 	uint32_t nr_known;	   /* so many of one thread were read */
-	bool reads_anyway;	   /* at the next stop of any thread */
+	bool reads_anyway;	   /* at the next stop of one that gets signals */
 	uint64_t unread_from_ns;   /* some are not read since then; 0: none were, when counted */
 };
 

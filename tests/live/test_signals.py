@@ -429,6 +429,16 @@ class Seccomp(LiveCase):
         recording = record(self.directory, [build("seccomp_crowd"), "4000", "parents"], *FAST)
         self.assertGreater(recording.function("run_for")["total_pct"], 50)
 
+    def test_so_is_one_that_alone_has_a_filter(self):
+        """No other thread will show it."""
+        self.need_filters()
+        recording = record(self.directory, [build("seccomp_crowd"), "4000", "late"], *FAST)
+        self.assertGreater(recording.function("run_for")["total_pct"], 50)
+
+    def test_threads_without_a_filter_are_no_reason_to_wake_others(self):
+        said = self.crowd("mixed")
+        self.assertEqual(said["failed"], 0, said)
+
     def test_answers_of_others_stay(self):
         """SECCOMP_RET_TRACE, which is not meant for us, and SECCOMP_RET_USER_NOTIF."""
         recording = record(self.directory, [build("seccomp_answers"), "1500"], *FAST)

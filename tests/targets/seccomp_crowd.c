@@ -8,7 +8,10 @@
  * thread runs all the time; "working": another one. "allowed": likewise, under a filter that kills
  * for another call. "alone": the main thread makes such waits, and there is no other. "parents": as
  * with "allowed", but there are no signals, and each thread that waits has a child that lives.
- * Prints {"waits", "children", "failed", "early"}: waits that failed, and those that ended too early.
+ * "late": as with "allowed", but there are no signals, and the main thread alone has a filter, as
+ * the others were there before, which wait for longer. "mixed": as with "busy", but half of the
+ * others have none for the same reason. Prints {"waits", "children", "failed", "early"}: waits that
+ * failed, and those that were too short.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -107,6 +110,15 @@ static void *wait_on(void *argument)
 	return NULL;
 }
 
+static void *poll_on(void *unused)
+{
+	while (!atomic_load(&ends)) {
+		poll(NULL, 0, 50);
+		atomic_fetch_add(&waits, 1);
+	}
+	return unused;
+}
+
 static void wait_by_pidfd(pid_t pid)
 {
 	struct pollfd watched = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
@@ -180,29 +192,36 @@ int main(int argc, char **argv)
 	static bool (*waits_in[])(void) = {in_nanosleep, in_poll, in_futex};
 	bool watched = argc > 2 && strcmp(argv[2], "watched") == 0;
 	bool parents = argc > 2 && strcmp(argv[2], "parents") == 0;
-	bool allowed = parents || (argc > 2 && strcmp(argv[2], "allowed") == 0);
-	bool busy = allowed || (argc > 2 && strcmp(argv[2], "busy") == 0);
+	bool late = argc > 2 && strcmp(argv[2], "late") == 0;
+	bool mixed = argc > 2 && strcmp(argv[2], "mixed") == 0;
+	bool allowed = parents || late || (argc > 2 && strcmp(argv[2], "allowed") == 0);
+	bool busy = allowed || mixed || (argc > 2 && strcmp(argv[2], "busy") == 0);
 	bool working = argc > 2 && strcmp(argv[2], "working") == 0;
 	bool alone = argc > 2 && strcmp(argv[2], "alone") == 0;
 	bool signals = busy || working || (argc > 2 && strcmp(argv[2], "signals") == 0);
 	uint64_t length_ms = number_argument(argc, argv, 1, 2000);
 	uint64_t nr_waiting = number_argument(argc, argv, 3, 6);
+	uint64_t nr_without = late ? nr_waiting : mixed ? nr_waiting / 2 : 0;
 	pthread_t threads[THREADS_MAX + 3];
 	size_t nr = 0;
 	pid_t sender;
 
 	atomic_store(&have_children, parents);
 	say_ready();
-	if (install_filter(allowed))
+	for (size_t i = 0; !alone && i < nr_waiting && i < THREADS_MAX; i++) {
+		if (i == nr_without && install_filter(allowed))
+			return 2;
+		nr += pthread_create(&threads[nr], NULL, late ? poll_on : wait_on,
+				     &waits_in[i % 3]) == 0;
+	}
+	if ((alone || nr_without == nr_waiting) && install_filter(allowed))
 		return 2;
-	for (size_t i = 0; !alone && i < nr_waiting && i < THREADS_MAX; i++)
-		nr += pthread_create(&threads[nr], NULL, wait_on, &waits_in[i % 3]) == 0;
 	for (size_t i = 0; !alone && !signals && i < 2; i++)
 		nr += pthread_create(&threads[nr], NULL, fork_on, &watched) == 0;
 	if (working)
 		nr += pthread_create(&threads[nr], NULL, run_on, &length_ms) == 0;
 	/* Not before: where threads are made all signals are blocked, and so not dropped. */
-	sender = signals && !parents ? send_signals() : 0;
+	sender = signals && !parents && !late ? send_signals() : 0;
 	if (alone)
 		wait_for(waits_in, length_ms);
 	else if (busy)
