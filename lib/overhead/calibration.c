@@ -88,17 +88,28 @@ static int spin(void *argument)
 	return 0;
 }
 
-static bool bind_to(pid_t pid, int cpu)
+/* Input and result of the calibrating thread. */
+struct calibration {
+	bool (*hurry)(void);
+	struct stop_overhead overhead;
+	_Atomic pid_t tid, spinner; /* 0: it is not bound to a CPU; else it may be, soon */
+	_Atomic bool is_given_up;
+};
+
+/* No thread is to go to a CPU that others may have for good after both were sent elsewhere. */
+static bool bind_to(const struct calibration *calibration, pid_t pid, int cpu)
 {
 	cpu_set_t cpus;
 
+	if (atomic_load(&calibration->is_given_up))
+		return false;
 	CPU_ZERO(&cpus);
 	CPU_SET((size_t)cpu, &cpus);
 	return sched_setaffinity(pid, sizeof(cpus), &cpus) == 0;
 }
 
 /* It blocks all signals: it shares our memory and would run our handlers. */
-static bool start_spinner(struct spinner *spinner, int cpu)
+static bool start_spinner(struct calibration *calibration, struct spinner *spinner, int cpu)
 {
 	struct sched_param ours = {0}, theirs = {0};
 	sigset_t all, former;
@@ -108,7 +119,10 @@ static bool start_spinner(struct spinner *spinner, int cpu)
 	pthread_sigmask(SIG_SETMASK, &all, &former);
 	spinner->pid = clone(spin, spinner->stack + STACK_BYTES, CLONE_VM, spinner);
 	pthread_sigmask(SIG_SETMASK, &former, NULL);
-	if (spinner->pid < 0 || !bind_to(spinner->pid, cpu))
+	if (spinner->pid < 0)
+		return false;
+	atomic_store(&calibration->spinner, spinner->pid);
+	if (!bind_to(calibration, spinner->pid, cpu))
 		return false;
 	spinner->schedstat = proc_open_task_file(spinner->pid, spinner->pid, "schedstat");
 	/* Real-time too, so that it does not wait for a CPU, but below our priority. */
@@ -238,14 +252,6 @@ static bool choose_cpus(int *own, int *other)
 	return *own >= 0;
 }
 
-/* Input and result of the calibrating thread. */
-struct calibration {
-	bool (*hurry)(void);
-	struct stop_overhead overhead;
-	_Atomic pid_t tid, spinner; /* 0: it is not bound to a CPU */
-	_Atomic bool is_given_up;
-};
-
 static void *calibrate(void *context)
 {
 	struct calibration *calibration = context;
@@ -257,11 +263,10 @@ static void *calibrate(void *context)
 	if (!choose_cpus(&own, &other))
 		return NULL;
 	atomic_store(&calibration->tid, gettid());
-	if (start_spinner(&spinner, own)) {
-		atomic_store(&calibration->spinner, spinner.pid);
-		if (bind_to(0, own))
+	if (start_spinner(calibration, &spinner, own)) {
+		if (bind_to(calibration, 0, own))
 			overhead->beside_ns = measure(&spinner, false);
-		if (other != own && !atomic_load(&calibration->is_given_up) && bind_to(0, other))
+		if (other != own && bind_to(calibration, 0, other))
 			overhead->away_ns = measure(&spinner, true);
 		if (!overhead->away_ns)
 			overhead->away_ns = overhead->beside_ns;
@@ -274,10 +279,13 @@ static void *calibrate(void *context)
 /* They go elsewhere, and end: else profc would not. */
 static void give_up(struct calibration *calibration)
 {
-	pid_t bound[] = {atomic_load(&calibration->spinner), atomic_load(&calibration->tid)};
+	pid_t bound[2];
 	cpu_set_t allowed;
 
+	/* First: what is bound at this moment is known afterwards. */
 	atomic_store(&calibration->is_given_up, true);
+	bound[0] = atomic_load(&calibration->spinner);
+	bound[1] = atomic_load(&calibration->tid);
 	if (sched_getaffinity(0, sizeof(allowed), &allowed) < 0)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(bound); i++)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <dirent.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -107,6 +108,52 @@ TEST(calibration, has_no_file_of_ours_open)
 		pthread_join(runner.thread, NULL);
 	}
 	assert_true(found);
+}
+
+static _Atomic bool goes_on;
+
+/* As a thread does that gets no CPU at first. */
+static bool hurry_late(void)
+{
+	while (!atomic_load(&goes_on))
+		usleep(1000);
+	return false;
+}
+
+static bool is_bound(pid_t tid)
+{
+	cpu_set_t cpus;
+
+	return sched_getaffinity(tid, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) == 1;
+}
+
+static bool has_bound_thread(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	bool found = false;
+
+	for (struct dirent *entry = readdir(tasks); entry; entry = readdir(tasks))
+		found = found || (entry->d_name[0] != '.' && is_bound(atoi(entry->d_name)));
+	closedir(tasks);
+	return found;
+}
+
+/* On a CPU that a thread of higher priority has it would never end, nor would we. */
+TEST(calibration, is_bound_to_no_cpu_once_it_is_given_up)
+{
+	struct stop_overhead overhead;
+	bool found = false;
+
+	if (is_bound(0))
+		skip(); /* to the only one */
+	calibration_run(&overhead, hurry_late);
+	assert_int_equal(overhead.beside_ns, 0);
+	atomic_store(&goes_on, true);
+	for (int i = 0; i < 100 && !found; i++) {
+		found = has_bound_thread();
+		usleep(1000);
+	}
+	assert_false(found);
 }
 
 #define LOOPS_PER_CPU 3
