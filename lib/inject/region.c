@@ -706,7 +706,7 @@ static int make_files(struct making *making, struct err *err)
 	return status < 0 ? status : make_memory(making, &making->rest, err);
 }
 
-/* Processes that share the descriptors may have taken the number of one that was foretold. */
+/* Processes that share descriptors may have taken a foretold number: ours stay open then. */
 static bool is_ours(const struct making *making, const struct memory *memory)
 {
 	char path[64], link[128], wanted[128];
