@@ -58,12 +58,9 @@ void urgency_short_slices(void)
 		set_normal(getpriority(PRIO_PROCESS, 0));
 }
 
-#define FIRST_NICE (-20)
-
 void urgency_normal(void)
 {
-	if (!set_normal(FIRST_NICE))
-		set_normal(getpriority(PRIO_PROCESS, 0));
+	set_normal(getpriority(PRIO_PROCESS, 0));
 	/* A change from real-time priority takes it back. */
 	prctl(PR_SET_TIMERSLACK, 1);
 }

@@ -11,8 +11,8 @@
 /* Shorter slices of a thread of normal priority, where the kernel has that. */
 void urgency_short_slices(void);
 /*
- * Normal priority, and the first of it where that is allowed: unlike a real-time thread it then
- * comes to an idle CPU as it wakes, if there is one.
+ * Back to normal priority, with shorter slices: unlike a real-time thread it then comes to an idle
+ * CPU as it wakes, if there is one.
  */
 void urgency_normal(void);
 /* Before threads of urgency_realtime(), if that and one more is allowed. */
