@@ -44,7 +44,6 @@ struct whatif_runs {
 	off_t input_at;			  /* of standard input, which each has; -1: none */
 	int first_status;		  /* as of waitpid(2) */
 	bool is_failed;			  /* the status of a run is that of profc */
-	bool has_filters;		  /* of system calls, which profc has not */
 	const struct whatif_trial *trial; /* of the current one; NULL: it is a baseline */
 };
 

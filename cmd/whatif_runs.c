@@ -18,8 +18,6 @@
 #include "cmd/search_path.h"
 #include "cmd/signal_pipe.h"
 #include "cmd/whatif_priv.h"
-#include "proc/read.h"
-#include "proc/task.h"
 #include "sampler/sampler.h"
 
 /*
@@ -30,10 +28,6 @@
 #define TRIALS_FOR_FUNCTION 6
 
 #define UNFINISHED 1
-
-/* Between looks at filters: at first, as a program has them since its begin, and at most. */
-#define FILTERS_NS	NS_PER_MS
-#define FILTERS_MOST_NS (50 * NS_PER_MS)
 
 /* A signal that kills the command comes to profc, too, about then. */
 #define ASKED_MS 50
@@ -210,122 +204,38 @@ static int begin_run(struct whatif *whatif, struct err *err)
 }
 
 /* UNFINISHED: the time is over, or the user has asked for the end. It is not held any more. */
-static int leave_run(struct whatif *whatif)
-{
-	struct experiment_counts counts;
-
-	if (clock_monotonic_ns() < whatif->end_ns)
-		whatif->cut_short = whatif_why_cut_short(whatif);
-	experiment_aim(whatif->experiment, 0, NULL);
-	counts = experiment_counts(whatif->experiment);
-	whatif->is_reaped = counts.is_reaped;
-	if (counts.is_reaped && !whatif->status)
-		whatif->status = counts.status;
-	return UNFINISHED;
-}
-
-/* It has ended. */
-static int end_run(struct whatif *whatif, struct err *err)
-{
-	struct experiment_counts counts;
-	int status = 0;
-
-	experiment_aim(whatif->experiment, 0, NULL);
-	counts = experiment_counts(whatif->experiment);
-	if (counts.is_reaped)
-		status = counts.status;
-	else
-		child_reap(whatif->pid, &status);
-	launch_reap_orphans(0);
-	return check_end(whatif, status, err);
-}
-
-/* Or UNFINISHED. */
 static int run_once(struct whatif *whatif, const struct whatif_trial *trial,
 		    struct whatif_window *window, struct err *err)
 {
 	/* Where its code is in this run is not known yet. */
 	struct experiment_function function = {.part = whatif_trial_function(whatif, trial).part};
+	struct experiment_counts counts;
+	bool is_over;
 	int status;
 
 	whatif->runs.trial = trial;
 	status = begin_run(whatif, err);
 	if (status < 0)
 		return status;
-	if (!experiment_run_to_end(whatif->experiment, &function, whatif->end_ns, window))
-		return leave_run(whatif);
+	is_over = experiment_run_to_end(whatif->experiment, &function, whatif->end_ns, window);
+	if (!is_over && clock_monotonic_ns() < whatif->end_ns)
+		whatif->cut_short = whatif_why_cut_short(whatif);
+	experiment_aim(whatif->experiment, 0, NULL);
+	counts = experiment_counts(whatif->experiment);
+	if (!is_over) {
+		whatif->is_reaped = counts.is_reaped;
+		if (counts.is_reaped && !whatif->status)
+			whatif->status = counts.status;
+		return UNFINISHED;
+	}
+	if (counts.is_reaped)
+		status = counts.status;
+	else
+		child_reap(whatif->pid, &status);
+	launch_reap_orphans(0);
 	if (!trial)
 		whatif_add_baseline(whatif, window);
-	return end_run(whatif, err);
-}
-
-/* --- filters of system calls --- */
-
-struct filtered {
-	uint32_t nr_ours;
-	bool is_there;
-};
-
-static bool note_filters(void *context, pid_t tid)
-{
-	struct filtered *filtered = context;
-	struct proc_status status;
-
-	filtered->is_there =
-		proc_read_status(tid, &status) && status.nr_filters > filtered->nr_ours;
-	return !filtered->is_there;
-}
-
-static bool has_filters(pid_t pid)
-{
-	struct proc_status ours = {.nr_filters = 0};
-	struct filtered filtered;
-
-	proc_read_status(getpid(), &ours);
-	filtered = (struct filtered){.nr_ours = ours.nr_filters};
-	proc_for_each_task(pid, note_filters, &filtered);
-	return filtered.is_there;
-}
-
-/* As whatif_sample(); has the program filters of its own in its first run? */
-static bool sample_run(struct whatif *whatif, uint64_t most_ns)
-{
-	uint64_t now_ns = clock_monotonic_ns(), end_ns = now_ns + most_ns;
-	uint64_t step_ns = FILTERS_NS;
-
-	while (now_ns < end_ns) {
-		if (whatif_sample(whatif, min_u64(step_ns, end_ns - now_ns)))
-			return true;
-		if (!whatif->runs.has_filters)
-			whatif->runs.has_filters = has_filters(whatif->pid);
-		step_ns = min_u64(2 * step_ns, FILTERS_MOST_NS);
-		now_ns = clock_monotonic_ns();
-	}
-	return false;
-}
-
-/*
- * A run that is only looked at for its filters, which there are no threads for at its begin: before
- * one that might be killed by a hold. Or UNFINISHED.
- */
-static int check_filters(struct whatif *whatif, struct err *err)
-{
-	int status = begin_run(whatif, err);
-	cleanup_close int pidfd = recording_child_open(whatif->pid);
-	struct pollfd fds[] = {
-		{.fd = pidfd, .events = POLLIN},
-		{.fd = whatif->listener.asked_fd, .events = POLLIN},
-	};
-	uint64_t step_ns = FILTERS_NS;
-
-	while (status == 0) {
-		poll(fds, ARRAY_SIZE(fds), (int)(step_ns / NS_PER_MS));
-		if (atomic_load(&whatif->listener.asked) || clock_monotonic_ns() > whatif->end_ns)
-			return leave_run(whatif);
-		status = experiment_aim(whatif->experiment, whatif->pid, err);
-		step_ns = min_u64(2 * step_ns, FILTERS_MOST_NS);
-	}
-	return status == ERR_GONE ? end_run(whatif, err) : status;
+	return check_end(whatif, status, err);
 }
 
 /* --- all runs --- */
@@ -370,15 +280,13 @@ static int experiment(struct whatif *whatif, struct err *err)
 		.context = whatif,
 		.ended = &whatif->listener.asked,
 	};
-	struct whatif_window baseline = {.progress = 0};
+	struct whatif_window baseline;
 	int status;
 
 	whatif->experiment = experiment_new(&options, err);
 	if (!whatif->experiment)
 		return err->code;
-	status = whatif->runs.has_filters ? check_filters(whatif, err) : 0;
-	if (status == 0)
-		status = run_once(whatif, NULL, &baseline, err);
+	status = run_once(whatif, NULL, &baseline, err);
 	if (status == UNFINISHED && !whatif->cut_short)
 		return err_set(err, ERR_GONE, "the time was over before the first trial");
 	if (status == UNFINISHED)
@@ -410,7 +318,7 @@ static int refuse_long_run(uint64_t most_ns, struct err *err)
 int whatif_try_runs(struct whatif *whatif, struct err *err)
 {
 	uint64_t most_ns = (whatif->end_ns - whatif->begun_ns) / RUNS_LEAST;
-	bool has_ended = sample_run(whatif, most_ns);
+	bool has_ended = whatif_sample(whatif, most_ns);
 	const struct sampler_result *result = live_stop(whatif->live);
 	int status = result->command_status;
 

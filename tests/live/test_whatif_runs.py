@@ -7,7 +7,6 @@ import signal
 import subprocess
 import time
 
-import procfs
 from live import LiveCase
 from paths import PROFC
 from profc import profc
@@ -75,22 +74,6 @@ class WhatifRuns(LiveCase):
     def test_a_run_that_dies_is_the_end(self):
         done = profc("whatif", "-d", "6s", "--", "sh", "-c", "kill -KILL $$", status=-signal.SIGKILL)
         self.assertIn("the command died of signal 9: there is nothing", done.stderr)
-
-    def test_a_filter_that_kills_for_what_holds_may_cause(self):
-        """It is refused before any run is held: one is sampled, and one only looked at."""
-        if not procfs.reads_filters():
-            self.skipTest("who may not read filters cannot know what they allow")
-        count = self.path("count")
-        done = profc("whatif", "-d", "20s", "--", "sh", "-c", 'echo >>"$0"; exec "$@"', count,
-                     build("seccomp_crowd"), "500", "working", status=125)
-        self.assertIn("restart_syscall", done.stderr)
-        self.assertEqual(os.path.getsize(count), 2)
-
-    def test_other_filters(self):
-        done = profc("whatif", "--json", "-d", "10s", "--", build("seccomp_crowd"), "300", "allowed")
-        told = json.loads(done.stderr.splitlines()[-1])
-        self.assertGreater(told["trials"], 0)
-        self.assertFalse(told["cut_short"])
 
     def test_no_part_of_a_file_stays_when_the_command_dies(self):
         """Also where files cannot be without a name until they are complete."""
