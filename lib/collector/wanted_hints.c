@@ -171,7 +171,7 @@ void wanted_hints_recall(struct thread_hints *hints, struct wanted_memory *wante
 
 	if (!kept)
 		return;
-	for (size_t i = 0; i < FORMER_RANGES; i++) {
+	for (size_t i = 0; i < FORMER_RANGES && former.nr < SNAPSHOT_WANTED_MAX; i++) {
 		const struct former_range *range = &kept->former[i];
 		bool is_late = range->is_late && nr_late < FORMER_LATE_MAX;
 

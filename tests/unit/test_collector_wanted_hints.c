@@ -96,5 +96,17 @@ TEST(collector_wanted_hints, are_bounded)
 		wanted = wanted_of(hints, 0x1000000 * (i + 1), WANTED_BYTES_MAX / 4);
 	assert_in_range(wanted.nr_bytes, WANTED_BYTES_MAX / 4, WANTED_BYTES_MAX);
 	assert_true(wants(&wanted, 0x1000000 * UINT64_C(1000), WANTED_BYTES_MAX / 4));
+	/* Two walks by turns, each of which wants many. */
+	for (uint64_t i = 0; i < 8; i++) {
+		const struct wanted_more more = {.subject = 1};
+
+		wanted = (struct wanted_memory){.nr = 0};
+		for (uint64_t n = 0; n < SNAPSHOT_WANTED_MAX - 1; n++)
+			wanted_memory_add(&wanted, (i % 2 + 1) << 40 | n << 12, 16);
+		wanted_hints_recall(hints, &wanted);
+		assert_in_range(wanted.nr, SNAPSHOT_WANTED_MAX - 1, SNAPSHOT_WANTED_MAX);
+		wanted_memory_sort(&wanted);
+		wanted_hints_set(hints, &wanted, &more);
+	}
 	thread_hints_free(hints);
 }
