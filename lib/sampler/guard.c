@@ -142,6 +142,7 @@ static void ask_for_filters(struct sampler *sampler, struct sampled_process *pro
 		guard->reads_anyway = now_ns - guard->unread_from_ns >= UNREAD_NS;
 		return;
 	}
+	guard->reads_anyway = false;
 	for (struct roster_thread *thread = process->roster->threads; thread; thread = thread->next)
 		due_at_once(sampler, thread->owner, now_ns);
 }
