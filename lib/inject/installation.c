@@ -841,8 +841,7 @@ static enum apply_outcome apply_to(struct installation *installation,
 {
 	struct stopped *stopped = &still->stopped;
 
-	/* Its memory was seen to be ours in a stop that has lasted since. */
-	if (!still->is_at_once && !region_is_of(&installation->region, stopped)) {
+	if (!region_is_of(&installation->region, stopped)) {
 		fail_changed(access, err);
 		return APPLY_FAILED;
 	}
