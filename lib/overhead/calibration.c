@@ -99,13 +99,20 @@ struct calibration {
 /* No thread is to go to a CPU that others may have for good after both were sent elsewhere. */
 static bool bind_to(const struct calibration *calibration, pid_t pid, int cpu)
 {
-	cpu_set_t cpus;
+	cpu_set_t cpus, former;
 
-	if (atomic_load(&calibration->is_given_up))
+	if (atomic_load(&calibration->is_given_up) ||
+	    sched_getaffinity(pid, sizeof(former), &former) < 0)
 		return false;
 	CPU_ZERO(&cpus);
 	CPU_SET((size_t)cpu, &cpus);
-	return sched_setaffinity(pid, sizeof(cpus), &cpus) == 0;
+	if (sched_setaffinity(pid, sizeof(cpus), &cpus) < 0)
+		return false;
+	if (!atomic_load(&calibration->is_given_up))
+		return true;
+	/* They were, just now. */
+	sched_setaffinity(pid, sizeof(former), &former);
+	return false;
 }
 
 /* It blocks all signals: it shares our memory and would run our handlers. */
