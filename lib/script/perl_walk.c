@@ -203,7 +203,10 @@ static enum script_outcome match(struct walk *walk)
 	return outcome;
 }
 
-/* A jump buffer on the thread's stack is of the interpreter that runs there. */
+/*
+ * A jump buffer on the thread's stack is of an interpreter that runs there. Where that runs another
+ * one it may be the outer one's, too: then the inner one's subs stay native frames.
+ */
 static bool has_jump(const struct walk *walk)
 {
 	const struct script_native *natives = walk->loops.natives;
