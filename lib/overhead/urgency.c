@@ -69,6 +69,9 @@ void urgency_above_realtime(void)
 {
 	struct sched_param param = {.sched_priority = 2};
 
+	if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) == 0)
+		return;
+	param.sched_priority = 1;
 	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
 }
 

@@ -15,7 +15,7 @@ void urgency_short_slices(void);
  * CPU as it wakes, if there is one.
  */
 void urgency_normal(void);
-/* Before threads of urgency_realtime(), if that and one more is allowed. */
+/* Before threads of urgency_realtime(), or like them if no more is allowed. */
 void urgency_above_realtime(void);
 /* The lowest real-time priority; false: not allowed, or RLIMIT_RTTIME bounds its time. */
 bool urgency_realtime(void);
