@@ -262,6 +262,7 @@ static void await_end(struct holder *holder)
 		return;
 	pthread_join(holder->id, NULL);
 	holder->has_begun = holder->is_to_end = false;
+	holder->bound_cpu = -1;
 }
 
 void holder_hold(struct holder *holder, int cpu)
