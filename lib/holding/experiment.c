@@ -85,7 +85,8 @@ struct job {
 struct looker {
 	pthread_t id;
 	bool has_begun;
-	bool is_urgent; /* but for its sleep: it may have real-time priority */
+	bool is_urgent;	  /* but for its sleep: it may have real-time priority */
+	uint64_t poll_ns; /* our CPU time for the last poll */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct job *job; /* NULL: it is idle */
@@ -105,7 +106,6 @@ struct experiment {
 	size_t nr_cpus, first;	     /* first: to be visited */
 	uint64_t listed_ns, look_ns; /* look_ns: our CPU time for a look, in the mean */
 	uint64_t next_ns;	     /* look */
-	uint64_t poll_ns;	     /* our CPU time for the last poll */
 	uint64_t unclaimed_ns;	     /* our CPU time that no thread is known to have waited for, */
 	uint64_t claimed_ns;	     /* but for this, in the current look */
 	bool awaits_end;	     /* of the process */
@@ -524,7 +524,7 @@ static void hold_those_that_woke(struct experiment *experiment, uint64_t now_ns)
 	pthread_mutex_lock(&experiment->holding.lock);
 	hold_debtors(experiment);
 	pthread_mutex_unlock(&experiment->holding.lock);
-	experiment->poll_ns = clock_thread_cpu_ns() - begun_ns;
+	experiment->looker.poll_ns = clock_thread_cpu_ns() - begun_ns;
 }
 
 /* --- windows --- */
@@ -601,11 +601,11 @@ static bool look_until(struct experiment *experiment, struct experiment_function
 	while (now_ns < end_ns) {
 		bool polls = shall_poll(experiment, now_ns);
 
-		sleep_until(
-			experiment,
-			min_u64(min_u64(experiment->next_ns, end_ns),
-				polls ? now_ns + max_u64(POLL_NS, LOOK_PART * experiment->poll_ns)
-				      : UINT64_MAX));
+		sleep_until(experiment,
+			    min_u64(min_u64(experiment->next_ns, end_ns),
+				    polls ? now_ns + max_u64(POLL_NS,
+							     LOOK_PART * experiment->looker.poll_ns)
+					  : UINT64_MAX));
 		now_ns = clock_monotonic_ns();
 		if (is_asked_to_end(experiment) || experiment->is_stuck || has_ended(experiment))
 			return false;
