@@ -182,9 +182,11 @@ static size_t read_memory_at(struct draft *draft, uint64_t address, uint8_t *byt
 static struct read_ahead *ahead_in(const struct draft *draft, struct read_ahead **ahead,
 				   const struct probe_code *code)
 {
-	if (*ahead && (*ahead)->context == code->file)
-		return *ahead;
-	if (!*ahead)
+	struct read_ahead *former = *ahead;
+
+	if (former && former->context == code->file)
+		return former;
+	if (!former)
 		*ahead = xmalloc(sizeof(**ahead));
 	(*ahead)->read = draft->read_file;
 	(*ahead)->context = code->file;
