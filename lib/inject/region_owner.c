@@ -16,19 +16,14 @@ static uint64_t own_pid_namespace(void)
 	return stat("/proc/self/ns/pid", &found) == 0 ? found.st_ino : 0;
 }
 
-/* It stays as it is: a child of ours would have another id. */
 struct region_owner region_own_identity(void)
 {
-	static _Thread_local struct region_owner own;
 	struct proc_stat self = {.start_ticks = 0};
 
-	if (own.pid == getpid())
-		return own;
 	proc_read_task_stat(getpid(), getpid(), &self);
-	own = (struct region_owner){.pid = getpid(),
-				    .start_ticks = self.start_ticks,
-				    .pid_namespace = own_pid_namespace()};
-	return own;
+	return (struct region_owner){.pid = getpid(),
+				     .start_ticks = self.start_ticks,
+				     .pid_namespace = own_pid_namespace()};
 }
 
 bool region_read_name(const char *name, struct region_owner *owner)

@@ -32,25 +32,13 @@ static bool look_first(void *context, pid_t tid)
 	return true;
 }
 
-/* Our rights stay as they are, and a child of ours asks again. */
-static bool may_see_kernel_stacks(void)
-{
-	static _Thread_local pid_t asked_by;
-	static _Thread_local bool sees;
-
-	if (asked_by != getpid()) {
-		sees = tracee_may_see_kernel_stacks();
-		asked_by = getpid();
-	}
-	return sees;
-}
-
 void sparing_init(struct sparing *sparing, pid_t pid, bool is_alone)
 {
 	const struct timespec pause = {.tv_nsec = FIRST_PAUSE_NS};
 	int nr_looks = FIRST_LOOKS;
 
-	*sparing = (struct sparing){.pid = pid, .sees_kernel_stacks = may_see_kernel_stacks()};
+	*sparing =
+		(struct sparing){.pid = pid, .sees_kernel_stacks = tracee_may_see_kernel_stacks()};
 	/* The last look shows all of one thread, and no other one waits for it. */
 	if (sparing->sees_kernel_stacks)
 		nr_looks = is_alone ? 0 : 1;
