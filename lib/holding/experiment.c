@@ -85,7 +85,6 @@ struct job {
 struct looker {
 	pthread_t id;
 	bool has_begun;
-	bool is_urgent;	  /* but for its sleep: it may have real-time priority */
 	uint64_t poll_ns; /* our CPU time for the last poll */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -124,7 +123,7 @@ static struct timespec as_timespec(uint64_t ns)
 }
 
 /* Or until the process ends, if that is waited for. */
-static void sleep_as_is_until(const struct experiment *experiment, uint64_t ns)
+static void sleep_until(const struct experiment *experiment, uint64_t ns)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 	struct pollfd end = {.fd = experiment->end_fd, .events = POLLIN};
@@ -134,21 +133,6 @@ static void sleep_as_is_until(const struct experiment *experiment, uint64_t ns)
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 	else
 		ppoll(&end, 1, &rest, NULL);
-}
-
-/*
- * A real-time thread wakes on its CPU though another one is idle. Else it has to be one: of normal
- * priority it gets a CPU late where all are busy, so that threads that sleep are met too often; and
- * as it wakes a holder, which is real-time, a thread of the target came before it for 2 ms, and all
- * holders waited for its lock.
- */
-static void sleep_until(const struct experiment *experiment, uint64_t ns)
-{
-	if (experiment->looker.is_urgent)
-		urgency_normal();
-	sleep_as_is_until(experiment, ns);
-	if (experiment->looker.is_urgent)
-		urgency_above_realtime();
 }
 
 /* --- which threads there are --- */
@@ -774,11 +758,8 @@ static void *look_on_demand(void *argument)
 	struct experiment *experiment = argument;
 	struct looker *looker = &experiment->looker;
 
-	looker->is_urgent = urgency_realtime();
-	if (looker->is_urgent)
-		urgency_normal();
-	else
-		urgency_short_slices();
+	/* Not real-time, which stays on its CPU though another one is idle. */
+	urgency_short_slices();
 	pthread_mutex_lock(&looker->lock);
 	while (!looker->is_to_end) {
 		struct job *job = looker->job;
@@ -789,8 +770,6 @@ static void *look_on_demand(void *argument)
 		}
 		pthread_mutex_unlock(&looker->lock);
 		job->result = job->run(experiment, job);
-		if (looker->is_urgent)
-			urgency_normal();
 		pthread_mutex_lock(&looker->lock);
 		looker->job = NULL;
 		pthread_cond_broadcast(&looker->changed);

@@ -38,41 +38,19 @@ static bool has_realtime_limit(void)
  */
 #define SLICE_NS (100 * NS_PER_US)
 
-static bool set_normal(int nice)
+void urgency_short_slices(void)
 {
 	struct attributes attributes = {
 		.size = sizeof(attributes),
 		.policy = SCHED_OTHER,
 		.flags = SCHED_FLAG_RESET_ON_FORK,
-		.nice = nice,
+		.nice = getpriority(PRIO_PROCESS, 0),
 		.runtime_ns = SLICE_NS,
 	};
 
-	return syscall(SYS_sched_setattr, 0, &attributes, 0) == 0;
-}
-
-void urgency_short_slices(void)
-{
 	prctl(PR_SET_TIMERSLACK, 1);
 	if (sched_getscheduler(0) == SCHED_OTHER)
-		set_normal(getpriority(PRIO_PROCESS, 0));
-}
-
-void urgency_normal(void)
-{
-	set_normal(getpriority(PRIO_PROCESS, 0));
-	/* A change from real-time priority takes it back. */
-	prctl(PR_SET_TIMERSLACK, 1);
-}
-
-void urgency_above_realtime(void)
-{
-	struct sched_param param = {.sched_priority = 2};
-
-	if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) == 0)
-		return;
-	param.sched_priority = 1;
-	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
+		syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
 /*

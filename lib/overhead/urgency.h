@@ -10,13 +10,6 @@
 
 /* Shorter slices of a thread of normal priority, where the kernel has that. */
 void urgency_short_slices(void);
-/*
- * Back to normal priority, with shorter slices: unlike a real-time thread it then comes to an idle
- * CPU as it wakes, if there is one.
- */
-void urgency_normal(void);
-/* Before threads of urgency_realtime(), or like them if no more is allowed. */
-void urgency_above_realtime(void);
 /* The lowest real-time priority; false: not allowed, or RLIMIT_RTTIME bounds its time. */
 bool urgency_realtime(void);
 /*
