@@ -79,9 +79,9 @@ void whatif_show_trial(const struct whatif *whatif, const struct whatif_trial *t
 /* The function to be made faster; in a baseline, without a trial, there is none. */
 struct experiment_function whatif_trial_function(const struct whatif *whatif,
 						 const struct whatif_trial *trial);
-/* Of a window that came to no end, now: why there can be no more of them. */
+/* Just after a window that was cut short: why there can be no more windows. */
 const char *whatif_why_cut_short(const struct whatif *whatif);
-/* If that was before the end of the first trial. */
+/* The same as an error, for a cut before the end of the first trial. */
 int whatif_refuse_cut(const struct whatif *whatif, struct err *err);
 void whatif_add_baseline(struct whatif *whatif, const struct whatif_window *window);
 

@@ -178,7 +178,7 @@ static size_t read_memory_at(struct draft *draft, uint64_t address, uint8_t *byt
 	return read_ahead_get(draft->memory, address, bytes, nr_bytes);
 }
 
-/* Of another file, places of which follow each other. */
+/* A reader of another file; the places that are read there follow each other. */
 static struct read_ahead *ahead_in(const struct draft *draft, struct read_ahead **ahead,
 				   const struct probe_code *code)
 {

@@ -33,7 +33,7 @@ static void add_gap(struct gaps *gaps, uint64_t start, uint64_t end)
 		(struct gap){.start = start + MARGIN_BYTES, .end = end - MARGIN_BYTES};
 }
 
-/* Of the addresses in `part`, and no further than the first mapping beyond them. */
+/* Finds the free room in `part`; stops at the first mapping beyond it. */
 static bool read_gaps(int maps, const struct gap *part, struct gaps *gaps)
 {
 	struct proc_range_walk walk;
